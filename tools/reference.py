@@ -25,6 +25,7 @@ from hil.config.error_messages import KINDS, allowed, resolved, whole_schema
 from hil.config.key_descriptions import default_of, is_section, keys_of, kinds_of
 from hil.experiments.base import Experiment
 from hil.experiments.registry import BUILT_IN as EXPERIMENTS
+from hil.experiments.summary_table import EVERY_RUN, SummaryKey
 from hil.messages.layout import Layout
 from hil.messages.signals import PLAIN, ROWS, Signal
 from hil.safety.fault_table import FAULT_TABLE, FaultRow, ReactionTimes
@@ -222,16 +223,22 @@ def _status_table(status: StatusTable) -> str:
     return f"## {status.device}: {status.name}\n\n{table(head, rows)}"
 
 
-# ---- results of an experiment ----
-def result_table(kind: type[Experiment]) -> str:
-    """Its keys of `summary.json`: those of a result, and of what is said with it, share a line."""
+# ---- results of a run ----
+def result_table(results: Sequence[SummaryKey]) -> str:
+    """Its keys of `summary.json`: those of a result, and of what is said with it, share a row."""
     rows: list[tuple[list[str], str]] = []
-    for one in kind.results:
+    for one in results:
         if not one.words:
             rows[-1][0].extend(one.keys)
         else:
             rows.append((one.keys, one.words))
     return "".join(f"- {', '.join(f'`{key}`' for key in keys)}: {words}\n" for keys, words in rows)
+
+
+def own_results(kind: type[Experiment]) -> Sequence[SummaryKey]:
+    """Its results but those that it shares with an experiment before it, whose table has them."""
+    shared = {one for other in EXPERIMENTS[: EXPERIMENTS.index(kind)] for one in other.results}
+    return [one for one in kind.results if one not in shared]
 
 
 TABLES: dict[str, Callable[[], str]] = {
@@ -242,7 +249,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "ni_calls": ni_call_tables,
     "step_messages": step_message_tables,
     "statuses": status_tables,
-    **{f"results_of_{kind.name}": partial(result_table, kind) for kind in EXPERIMENTS if kind.results},
+    "results_of_every_run": partial(result_table, EVERY_RUN),
+    **{f"results_of_{kind.name}": partial(result_table, own) for kind in EXPERIMENTS if (own := own_results(kind))},
 }
 
 

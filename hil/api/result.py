@@ -56,22 +56,6 @@ def html_table(title: str, rows: Iterable[tuple[str, object]]) -> str:
     return f"<table><caption>{escape(title)}</caption><tbody>{cells}</tbody></table>"
 
 
-def numbers_shown(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The numbers that a verdict on a run shows: name with unit, and value."""
-    from hil.config import ConfigError
-    from hil.experiments.registry import experiment_named
-
-    try:
-        numbers = experiment_named(str(summary.get("experiment", "impact"))).main_numbers()
-    except ConfigError:  # of a package that is not installed here
-        return []
-    return [
-        (f"{name} [{unit}]" if unit else name, f"{value:.{digits}f}")
-        for key, name, unit, digits in numbers
-        if isinstance(value := summary.get(key), int | float)
-    ]
-
-
 class Result:
     """A run that is over: its summary, its record, its figure.
 
@@ -223,8 +207,11 @@ class Result:
         return f"<Result of {name}: {self._verdict()}; {where}>"
 
     def _repr_html_(self) -> str:
+        from hil.experiments.registry import main_values
+
         where = "not saved" if self._removal else str(self._folder)
-        rows = [("run", where), ("accepted", self._verdict()), *numbers_shown(self.summary)]
+        numbers = [(f"{name} [{unit}]" if unit else name, value) for name, value, unit in main_values(self.summary)]
+        rows = [("run", where), ("accepted", self._verdict()), *numbers]
         return html_table(f"{self.summary.get('experiment', 'run')}", rows)
 
     def _verdict(self) -> str:

@@ -25,7 +25,7 @@ from hil.campaign.run import CampaignOrder, CampaignProgress, CampaignStop, Prog
 from hil.config import Config
 from hil.config.files import replacing
 from hil.experiments.impact.approach import frame_settings
-from hil.experiments.impact.experiment import ImpactExperiment
+from hil.experiments.registry import main_values
 from hil.realtime.long_ticks import processor_name
 from hil.recording.run_folder import VERDICT, run_folder
 
@@ -231,11 +231,7 @@ def to_set(trial: PlannedTrial, before: PlannedTrial | None = None) -> str:
 def verdict_text(summary: dict[str, Any]) -> str:
     """How a trial came out, for the operator who is to keep or repeat it."""
     judged = "ended early" if summary["aborted"] else "accepted" if summary["accepted"] else "not accepted"
-    numbers = ", ".join(
-        f"{label} {summary[key]:.{digits}f} {unit}"
-        for key, label, unit, digits in ImpactExperiment.main_numbers()
-        if summary.get(key) is not None
-    )
+    numbers = ", ".join(" ".join(one) for one in main_values(summary))
     reasons = "".join(f"\n  - {reason}" for reason in summary.get("reasons") or ())
     return f"The trial is {judged}: {numbers or 'no impact'}{reasons}\nKeep it, or repeat it"
 

@@ -24,6 +24,8 @@ from hil.cli.trial import is_campaign
 
 # Characters of a verdict: --json has all of its reasons.
 _VERDICT = 60
+# Numbers of a run in the table, the first of its experiment.
+_NUMBERS = 3
 # What a condition names and the table shows anyway.
 _SHOWN = ("run", "experiment", "angle_deg", "accepted", "aborted", "reasons", "tags", "note")
 
@@ -93,13 +95,17 @@ def runs(
 
 
 def _table(rows: Iterable[Mapping[str, Any]], more: Iterable[str]) -> Table:
+    from hil.experiments.registry import main_values
+
     rows = list(rows)
     asked = ["operator"] * any("operator_verdict" in row for row in rows)
-    table = Table("run", "experiment", "angle [deg]", "rules", *asked, *more, "tags", "note")
+    table = Table("run", "experiment", "angle [deg]", "rules", *asked, "result", *more, "tags", "note")
     for row in rows:
         said = [row[key] for key in ("operator_verdict", "operator_word") if row.get(key)]
         cells = [_cell(row.get(key)) for key in ("run", "experiment", "angle_deg")]
-        cells += [_verdict(row), *[": ".join(said) or "-"] * len(asked), *(_cell(row.get(name)) for name in more)]
+        result = ", ".join(" ".join(one).rstrip() for one in main_values(row)[:_NUMBERS])
+        cells += [_verdict(row), *[": ".join(said) or "-"] * len(asked), result]
+        cells += [_cell(row.get(name)) for name in more]
         table.add_row(*map(Text, [*cells, ", ".join(row["tags"]), row["note"]]))
     return table
 

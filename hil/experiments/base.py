@@ -19,7 +19,7 @@ from hil.control.wheel_speed import Controller, DirectSetPoints
 from hil.experiments.claim import Claim
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.source_check import SourceCheck, source_check
-from hil.experiments.summary_table import SummaryKey, loop_rows, result_rows, summary_table, verdict_rows
+from hil.experiments.summary_table import EVERY_RUN, SummaryKey, result_rows, summary_table, verdict_rows
 from hil.messages.check import Check
 from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, ClearFault, ConsoleLost, Start, Stop, asks
@@ -90,7 +90,7 @@ class Experiment(ABC):
         states: all of its states.
         figure: name of the file that its figure goes to; None: it has no figure.
         set_points: that an operator may change while it runs: unit by name.
-        results: of its summary, in the order of the terminal.
+        results: of its summary but those of every run, in the order of the terminal.
         steady: it needs a steady drive at these speeds; others measure traction at its limit, or end before.
         rig: as given.
         config: of it.
@@ -134,7 +134,7 @@ class Experiment(ABC):
     def table(cls, summary: Summary) -> Table:
         """The summary for the terminal; by default the verdict, its results, and how the loop ran."""
         title = cls.name.replace("_", " ").capitalize()
-        return summary_table(title, [*verdict_rows(summary), *result_rows(cls.results, summary), *loop_rows(summary)])
+        return summary_table(title, [*verdict_rows(summary), *result_rows((*cls.results, *EVERY_RUN), summary)])
 
     @classmethod
     def main_numbers(cls) -> list[tuple[str, str, str, int]]:

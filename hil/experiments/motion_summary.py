@@ -20,7 +20,6 @@ from hil.config import Config
 from hil.control.following import MEASURED
 from hil.experiments.source_check import Drift
 from hil.experiments.summary import finite
-from hil.experiments.summary_table import quantity
 from hil.messages.layout import INSTRUMENTS
 
 # The sum of the autocorrelations ends at so many correlation times: further ones are noise (Sokal 1997, section 3, with
@@ -203,13 +202,6 @@ def measurement_reasons(summary: Mapping[str, Any]) -> list[str]:
         f"the forward speed was not measured in {share:.1%} of the measurement: no reading of motion was used (field "
         "source of the record); allowed: 0 %"
     ]
-
-
-def with_interval(summary: Mapping[str, Any], key: str, u95: str, unit: str, digits: int) -> str:
-    """A value with its interval, for the terminal; without one the value alone."""
-    half = summary.get(u95)
-    text = quantity(summary.get(key), unit, digits)
-    return text if half is None else f"{quantity(summary.get(key), '', digits)} ± {quantity(half, unit, digits)}"
 
 
 def _ahead(quaternion: NDArray[np.float32]) -> NDArray[np.float64]:

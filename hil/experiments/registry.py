@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from drivers.extensions import EXPERIMENTS, ExtensionError, installed_names, load_installed
 from hil.config import ConfigError, Problem
@@ -57,6 +57,19 @@ def experiment_named(name: str) -> type[Experiment]:
     except ExtensionError as error:
         allowed = str(error)
     raise ConfigError("(experiment)", [Problem("experiment", repr(name), allowed)])
+
+
+def main_values(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """The numbers that a verdict on a run, and a list of runs, show of its summary: name, value and unit."""
+    try:
+        numbers = experiment_named(str(summary.get("experiment", "impact"))).main_numbers()
+    except ConfigError:  # of a package that is not installed here
+        return []
+    return [
+        (name, f"{value:.{digits}f}", unit)
+        for key, name, unit, digits in numbers
+        if isinstance(value := summary.get(key), int | float)
+    ]
 
 
 def broken_experiments() -> Iterator[str]:

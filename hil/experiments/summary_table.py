@@ -6,7 +6,7 @@ Disturbances in the summary of a run and in its table: stalls of the machine, a 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,20 +20,6 @@ from hil.realtime.clock import Stall, merged
 
 # The summary lists the longest disturbances; all are in the record.
 LISTED = 50
-
-
-def disturbance_lines(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Keys `machine` and `simulated_rig` as lines of a table; none in virtual time, or of a record without them."""
-    lines = []
-    if machine := summary.get("machine"):
-        lines.append(("machine stalls, longest", _counted(machine)))
-    if rig := summary.get("simulated_rig"):
-        lines.append(("simulated rig late, longest", _counted(rig)))
-    return lines
-
-
-def _counted(section: Mapping[str, Any]) -> str:
-    return f"{section['count']}, {section['longest_ms']:.0f} ms" if section["count"] else "0, -"
 
 
 def machine_summary(events: Events) -> dict[str, Any]:
@@ -75,24 +61,15 @@ def long_ticks_summary(events: Events) -> dict[str, Any]:
     }
 
 
-def long_tick_lines(loop: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Key `loop.long_ticks` as lines of a table, from that section `loop`; none where there was no long tick."""
-    counts = loop.get("long_ticks") or {"count": 0}
-    if not counts["count"]:
-        return []
-    counted = f"{counts['count']}, {counts['interrupted']}"
-    return [("ticks over a period, of these interrupted", counted), ("the longest of them", counts["longest"])]
-
-
-# What may have become of an instrument at the end of a run.
-_OUT = {"left_out": "LEFT OUT at the end", "stale": "STALE at the end"}
+Rows = list[tuple[str, str]]
 
 
 class SummaryKey(NamedTuple):
-    """A result of an experiment, declared once: the terminal, verdicts, lists and the reference take it from here.
+    """A result of a run, declared once: the terminal, verdicts, lists and the reference take it from here.
 
     Attributes:
-        key: of the summary; several with commas between, of one explanation or one row.
+        key: of the summary; several with commas between, of one explanation or one row. In a row the half-width of the
+            first one's 95 % interval (`_u95`) stands behind it, and who knows it (`_from`) in the name.
         words: what it is, as Markdown of docs/reference/summary.md; empty: said with the result before.
         name: of its row in the terminal; empty: it has none there.
         digits: after the point there.
@@ -100,6 +77,7 @@ class SummaryKey(NamedTuple):
         scale: from the unit that the key ends in to that one.
         main: name in a verdict and in lists of runs, in the unit of the key; empty: these leave it out.
         when: key that is not null where the row is there; empty: always.
+        rows: makes several rows of its value; they take the place of the one that `name` names.
     """
 
     key: str
@@ -110,6 +88,7 @@ class SummaryKey(NamedTuple):
     scale: float = 1.0
     main: str = ""
     when: str = ""
+    rows: Callable[[Any], Rows] | None = None
 
     @property
     def keys(self) -> list[str]:
@@ -119,34 +98,69 @@ class SummaryKey(NamedTuple):
     @property
     def main_number(self) -> tuple[str, str, str, int]:
         """Key, name, unit and digits after the point, as a verdict shows it."""
-        unit = self.unit if self.scale == 1.0 else unit_of(self.key, "")
-        return self.key, self.main, unit, self.digits + round(math.log10(self.scale))
+        key, unit = self.keys[0], self.unit
+        return (
+            key,
+            self.main,
+            unit if self.scale == 1.0 else unit_of(key, ""),
+            self.digits + round(math.log10(self.scale)),
+        )
 
-    def shown(self, summary: Mapping[str, Any]) -> str:
-        """Its value in the terminal; a dash for null."""
-        values = [summary.get(key) for key in self.keys]
-        value = values[0] if len(values) == 1 else values
+    def row(self, summary: Mapping[str, Any]) -> tuple[str, str]:
+        """Its name and value in the terminal; a dash for null."""
+        name, shown, half = self.name, [], None
+        for place, key in enumerate(key for key in self.keys if key in summary):
+            if place and key.endswith("_from"):
+                name += f", {summary[key] or 'not known'}"
+            elif place and "_u95" in key:
+                half = summary[key]
+            else:
+                shown.append(summary[key])
+        if half is not None:
+            return name, f"{quantity(shown[0], '', self.digits, self.scale)} ± {self._text(half)}"
+        if len(shown) == 1 or any(isinstance(one, list) for one in shown):
+            return name, "; ".join(map(self._text, shown))
+        return name, ", ".join(map(self._text, shown)) if isinstance(shown[0], str) else self._text(shown)
+
+    def _text(self, value: Any) -> str:
         if isinstance(value, bool):
             return "yes" if value else "no"
         if isinstance(value, str):
-            return value.replace("_", " ")
+            return escape(value.replace("_", " "))
         if isinstance(value, Mapping):
-            return ", ".join(f"{key} {quantity(one, self.unit, self.digits, self.scale)}" for key, one in value.items())
+            apart = "; " if any(isinstance(one, list) for one in value.values()) else ", "
+            return apart.join(f"{key.replace('_', ' ')} {self._text(one)}" for key, one in value.items()) or "-"
         if value and isinstance(value, list) and isinstance(value[0], str):
-            return ", ".join(one.replace("_", " ") for one in value)
+            return ", ".join(map(self._text, value))
         return quantity(value, self.unit, self.digits, self.scale)
 
 
-def result_rows(results: Sequence[SummaryKey], summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+def result_rows(results: Sequence[SummaryKey], summary: Mapping[str, Any]) -> Rows:
     """Rows of the results that have one, and that the summary has."""
-    return [
-        (one.name, one.shown(summary))
-        for one in results
-        if one.name and not summary.keys().isdisjoint(one.keys) and (not one.when or summary.get(one.when) is not None)
-    ]
+    found: Rows = []
+    for one in results:
+        if summary.keys().isdisjoint(one.keys) or (one.when and summary.get(one.when) is None):
+            continue
+        if one.rows is not None:
+            found += one.rows(summary[one.key]) if summary[one.key] else []
+        elif one.name:
+            found.append(one.row(summary))
+    return found
 
 
-def summary_table(title: str, rows: Sequence[tuple[str, str]]) -> Table:
+def inner(*results: SummaryKey) -> Callable[[Any], Rows]:
+    """Makes the rows of a section with results of its own, or of a list of such sections, step by step."""
+
+    def rows(value: Any) -> Rows:
+        if isinstance(value, Mapping):
+            return result_rows(results, value)
+        steps = enumerate(value, start=1)
+        return [(f"step {number}: {name}", text) for number, one in steps for name, text in result_rows(results, one)]
+
+    return rows
+
+
+def summary_table(title: str, rows: Rows) -> Table:
     """A table of names and values for the terminal; values may hold rich's markup."""
     table = Table(title=title, title_justify="left", show_header=False)
     table.add_column("quantity")
@@ -156,7 +170,7 @@ def summary_table(title: str, rows: Sequence[tuple[str, str]]) -> Table:
     return table
 
 
-def verdict_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+def verdict_rows(summary: Mapping[str, Any]) -> Rows:
     """Accepted or not, and why."""
     verdict = "[bold green]yes[/]" if summary.get("accepted") else "[bold red]no[/]"
     if summary.get("accepted") and (summary.get(TRUTH_CHECK) or {}).get("by") == ALONE:
@@ -170,32 +184,33 @@ def verdict_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def motion_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What became of the instruments of motion, and how far the estimates were from the truth, where it is known."""
-    estimation = summary.get("estimation") or {}
+def quantity(value: Any, unit: str, digits: int, scale: float = 1.0) -> str:
+    """A number, or a list of numbers, with its unit; a dash where there is none."""
+    if value is None or value == []:
+        return "-"
+    items = value if isinstance(value, list | tuple) else [value]
+    text = ", ".join("-" if item is None else f"{item * scale:.{digits}f}" for item in items)
+    return f"{text} {unit}".rstrip()
+
+
+# What may have become of an instrument at the end of a run.
+_OUT = {"left_out": "LEFT OUT at the end", "stale": "STALE at the end"}
+
+
+def _source_rows(sources: Mapping[str, Mapping[str, Any]]) -> Rows:
+    """What became of the instruments of motion."""
     rows = []
-    for role, source in (estimation.get("sources") or {}).items():
+    for role, source in sources.items():
         used = f"{source.get('used', 0)} of {source.get('readings', 0)} readings used"
-        out = next((words for key, words in _OUT.items() if source.get(key)), "")
-        innovation = quantity(source.get("innovation"), "", 2)
-        rows.append(
-            (f"{role} measured", f"{used}, mean innovation {innovation}" + (f"; [bold red]{out}[/]" if out else ""))
-        )
-    if any(estimation.get(key) is not None for key in ("speed_error_mps", "slip_error", "load_error_N")):
-        errors = [
-            quantity(estimation.get("speed_error_mps"), "mm/s", 2, 1e3),
-            quantity(estimation.get("slip_error"), "", 4),
-            quantity(estimation.get("load_error_N"), "N", 1),
-        ]
-        rows.append(("estimated speed, slip, load: rms error", ", ".join(errors)))
+        out = next((f"; [bold red]{words}[/]" for key, words in _OUT.items() if source.get(key)), "")
+        rows.append((f"{role} measured", f"{used}, mean innovation {quantity(source.get('innovation'), '', 2)}{out}"))
     return rows
 
 
-def soil_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The estimate for the terminal; none for a rig whose soil is not estimated."""
-    estimate = summary.get("soil_estimate") or {}
+def _soil_rows(parameters: Mapping[str, Mapping[str, Any]]) -> Rows:
+    """The estimate of each parameter that has one."""
     rows = []
-    for name, one in (estimate.get("parameters") or {}).items():
+    for name, one in parameters.items():
         numbers = [one.get(key) for key in ("value", "low", "high")]
         if None in numbers:
             continue
@@ -204,17 +219,11 @@ def soil_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         actual = one.get("ground_truth")
         simulated = "" if actual is None else f"; simulated rig {actual:.4g}"
         rows.append((f"soil: {name.replace('_', ' ')}", f"{text}; config {one['config']:.4g}{simulated}"))
-    if aimed := estimate.get("max_traction"):
-        text = f"config for {aimed['config_s']:.1f} s, estimate for {aimed['estimate_s']:.1f} s"
-        rows.append(("max traction on the soil of", text))
     return rows
 
 
-def mobility_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """How the rover stood; none where nobody can tell, or of a summary of an earlier version."""
-    found = summary.get("mobility")
-    if not found:
-        return []
+def _mobility_rows(found: Mapping[str, Any]) -> Rows:
+    """How the rover stood."""
     name, share = min(found["load_share"].items(), key=lambda item: item[1]["least"])
     margin, friction, hit_s = found["stability_deg"], found["friction_needed"], found.get("disturbed_s")
     return [
@@ -225,31 +234,73 @@ def mobility_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def loop_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """How the loop ran, and what it measured of the motion."""
-    loop = summary.get("loop") or {}
-    return [
-        *motion_rows(summary),
-        *soil_rows(summary),
-        *mobility_rows(summary),
-        ("loop", f"{quantity(loop.get('rate_hz'), 'Hz', 0)}, {quantity(loop.get('ticks'), 'ticks', 0)}"),
-        ("late, skipped", f"{quantity(loop.get('late'), '', 0)}, {quantity(loop.get('skipped'), '', 0)}"),
-        *long_tick_lines(loop),
-        ("work p50, p99, p99.9, max", _spread(loop.get("work_us"))),
-        ("wake p50, p99, p99.9, max", _spread(loop.get("wake_us"))),
-        *disturbance_lines(summary),
-        ("clock, seed", f"{summary.get('clock', '-')}, {summary.get('seed', '-')}"),
-    ]
+def _quantiles(name: str) -> Callable[[Any], Rows]:
+    return inner(SummaryKey("p50, p99, p99_9, max", "", f"{name} p50, p99, p99.9, max", 1, "us"))
 
 
-def quantity(value: Any, unit: str, digits: int, scale: float = 1.0) -> str:
-    """A number, or a list of numbers, with its unit; a dash where there is none."""
-    if value is None or value == []:
-        return "-"
-    items = value if isinstance(value, list | tuple) else [value]
-    text = ", ".join("-" if item is None else f"{item * scale:.{digits}f}" for item in items)
-    return f"{text} {unit}".rstrip()
-
-
-def _spread(times: Mapping[str, float] | None) -> str:
-    return quantity([times.get(key) for key in ("p50", "p99", "p99_9", "max")], "us", 1) if times else "-"
+# What every run has, whatever its experiment, in the order of the terminal.
+EVERY_RUN = (
+    SummaryKey("accepted, reasons, aborted", "does the run count; why not; did it end before its time"),
+    SummaryKey("truth_check", "what the run says of the rover's motion beside what is known. `by`: `simulated rig` "
+        "(its truth), `measured motion` (the readings of a real rig's `motion` alone), `twin alone` (nothing else "
+        "knows it), null: the run says nothing of the kind (jog, capture). `values`: `name`, `unit`, `claimed`, "
+        "`known`, `allowed` difference, `ok` of each; one that is not `ok` is a reason, and the run is not accepted. "
+        "Way, largest pitch and roll, mean wheel loads by the twin; of a crossing wheels across and rise; of an impact "
+        "the hit, its speed and T_c; of drawbar and slope the pull, slip and speed that are measured ([what is "
+        "allowed, and why](../decisions/0111-a-run-is-held-against-what-is-known.md))"),
+    SummaryKey("estimation", "only of a rig with instruments of motion. `speed_error_mps`, `slip_error`, "
+        "`load_error_N`: root mean square against the truth while driving, until the impact; `nees`: mean squared "
+        "error of place, heading and speed over their variances, 1 if they are right; all null on a real rig. "
+        "`sources`: of each instrument `readings`, `used`, `rejected`, `left_out`, `stale` at the end, mean normalised "
+        "`innovation`, mean `age_ms` on arrival; of `motion`, where the rover stood at the end, the rate `drift_mps` "
+        "of its readings there, and its standard deviation `drift_sd_mps`, and how much later than their times its "
+        "readings are, `late_ms` and `late_sd_ms`, or `late_unseen`, why that is not known "
+        "([observer](../explanation/observer.md))", rows=inner(SummaryKey("sources", "", rows=_source_rows),
+        SummaryKey("speed_error_mps", "", "estimated speed: rms error", 2, "mm/s", 1e3, when="speed_error_mps"),
+        SummaryKey("slip_error", "", "estimated slip: rms error", 4, when="slip_error"),
+        SummaryKey("load_error_N", "", "estimated load: rms error", 1, "N", when="load_error_N"))),
+    SummaryKey("soil_estimate", "only with `soil_estimation`. `parameters`: of each `value`, `low`, `high` (95 %), "
+        "`config`, `observable` (its deviation is below half of that before), `ground_truth` of a simulated rig; "
+        "`directions`: combinations of their logs, `weights`, `of_before` (deviation over that before) and "
+        "`observable`; `spent_s`: time by what became of the measurements; `max_traction`: `config_s`, `estimate_s`, "
+        "the time in which its loads were those for this soil, null if it was not wanted ([the "
+        "soil](../explanation/soil-estimate.md))", rows=inner(SummaryKey("parameters", "", rows=_soil_rows),
+        SummaryKey("max_traction", "", rows=inner(SummaryKey("config_s, estimate_s", "",
+            "max traction on the soil of config, of estimate", 1, "s"))))),
+    SummaryKey("mobility", "how the rover stood ([which metrics](../explanation/mobility.md)); null without ground, on "
+        "a carriage, and where its loads are not known. `instants`: ticks looked at. `disturbed_s`: time left out of "
+        "all that follows, because the wheels together bore over a fifth more or less than the weight, or did so "
+        "within 0.05 s: a hit or a fall. `load_share`: of each wheel `start`, `least`, `largest` over all other ticks "
+        "on the ground; below zero where friction of an upright face pulls the wheel down. `stability_deg`: `start`, "
+        "`least`, `least_at_s`; null: fewer than three wheels bear. `friction_needed`: `start`, `largest`, "
+        "`largest_at_s`; null: no friction holds it at rest", rows=_mobility_rows),
+    SummaryKey("residuals", "null without `residuals.calibration`; else `not_judged`: why the thresholds do not hold "
+        "for this run, empty if they do; `values`: `name`, `element`, `value`, `low`, `high`, `ok` of each "
+        "([residuals](../explanation/residuals.md)). One that is not `ok` is a reason, and the run is not accepted"),
+    SummaryKey("loop", "`rate_hz, ticks, late, skipped`; `long_ticks`: `count, interrupted, longest_ms, longest` of "
+        "the ticks that took longer than a period ([which are noted](faults.md#ticks-that-take-too-long)), null in "
+        "virtual time; `work_us, wake_us, plant_us`, and `phases_us` by stage of the tick, each with `p50, p99, p99_9, "
+        "max`; `wake_us` also with `histogram`: `from_us`, lower edges of its bins, and `ticks` in each. `far_end`: "
+        "ticks, late and skipped of a simulated rig in its own process, else null",
+        rows=inner(SummaryKey("rate_hz", "", "loop", 0, "Hz"),
+        SummaryKey("ticks, late, skipped", "", "ticks, late, skipped"), SummaryKey("long_ticks", "", rows=inner(
+            SummaryKey("count, interrupted", "", "ticks over a period, of these interrupted", when="longest_ms"),
+            SummaryKey("longest", "", "the longest of them", when="longest_ms"))),
+        SummaryKey("work_us", "", rows=_quantiles("work")), SummaryKey("wake_us", "", rows=_quantiles("wake")))),
+    SummaryKey("machine", "`stalls: [{at_s, ms}]`, `count`, `longest_ms`: times in which this machine let no process "
+        "of the run continue. The 50 longest, in order of time; those of several processors at once count as one. Null "
+        "in virtual time", rows=inner(SummaryKey("count, longest_ms", "", "machine stalls, longest", 0, "ms"))),
+    SummaryKey("simulated_rig", "`late: [{at_s, ms, detail}]`, `count`, `longest_ms`: what a simulated rig itself did "
+        "over 3 ms late, and which part of it. Null in virtual time and on a real rig",
+        rows=inner(SummaryKey("count, longest_ms", "", "simulated rig late, longest", 0, "ms"))),
+    SummaryKey("links", "of each link to devices that are real or simulated at the protocol level: `errors, retries, "
+        "rate_hz, age_ms, detail`; else null"),
+    SummaryKey("clock, seed", "what it was run with; [what the version says](record.md#the-version)", "clock, seed"),
+    SummaryKey("experiment, config_sha256, version", ""),
+    SummaryKey("real_time_factor", "simulated time over wall time of the loop"),
+    SummaryKey("digests", "`content`, `file`, `summary`: SHA-256 of the record's content, of its file, and of the "
+        "summary itself ([how they are checked](../how-to/verify-and-replay.md)). The same seed in virtual time gives "
+        "the same `content`. `made_by`: `run` or `recovery`"),
+)  # fmt: skip
+# Of many experiments.
+WHEELS = SummaryKey("wheels", "names of the wheels, in the order of the lists", "wheels, in this order")

@@ -9,9 +9,9 @@ stands beside them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import IntEnum
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,10 +22,10 @@ from hil.control.wheel_speed import Controller
 from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.claim import Claim
 from hil.experiments.motion_claims import motion_claims, traction_claims
-from hil.experiments.motion_summary import MeasuredWindow, with_interval
+from hil.experiments.motion_summary import MeasuredWindow
 from hil.experiments.source_check import rest_ns
 from hil.experiments.summary import FieldMeans, finite
-from hil.experiments.summary_table import loop_rows, quantity, verdict_rows
+from hil.experiments.summary_table import WHEELS, SummaryKey
 from hil.messages.loads import LoadGoal, TractionModeName, load_goal
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.recording.content import in_blocks
@@ -49,6 +49,36 @@ class _ThrottleState(IntEnum):
 IDLE, ARMED, RAMP, STOPPING, DONE, ABORTED, SETTLE, MEASURE = _ThrottleState
 DRIVING = (RAMP, SETTLE, MEASURE)
 
+# In the order of the terminal; the first are those of a sinkage test too.
+LOADS = (
+    SummaryKey("sinkage_m, sinkage_from", "mean sinkage of the wheels, which only a simulated rig knows; null or "
+        "absent on a real one", "sinkage", 2, "mm", 1e3),
+    SummaryKey("load_N, load_from", "wheel loads in the order of the names, by leg sensors or the rover twin; null "
+        "where the twin does not know what pulls and there are no leg sensors", "wheel loads", 1, "N"),
+    WHEELS,
+)  # fmt: skip
+RESULTS = (
+    SummaryKey("mode", "wanted distribution of the wheel loads, and the throttle: duty, or speed of the rims",
+        "wheel loads"),
+    SummaryKey("duty", "", "duty", 2, when="duty"),
+    SummaryKey("speed_set_mps", "", "speed set", 3, "m/s", when="speed_set_mps"),
+    SummaryKey("slip, slip_u95, slip_from", "1 - speed over the mean speed of the rims, and speed of the rover: "
+        "measured with `motion` ([how](../how-to/traction-on-your-own-rig.md#what-is-measured-and-how-well)), then "
+        "with half-widths of the 95 % intervals; else known to the simulated rig, or of the rover twin; null where the "
+        "twin does not know what pulls (drawbar without `loads.load_cell`)", "slip", 3, main="slip"),
+    SummaryKey("speed_mps, speed_u95_mps", "", "speed of the rover", 4, "m/s", main="speed"),
+    SummaryKey("pull_N, pull_u95_N, pull_from", "force that held the rover back; measured by a load cell, or known to "
+        "the simulated rig; null where neither is there", "drawbar pull", 1, "N", main="pull"),
+    *LOADS,
+    SummaryKey("spread", "standard deviation of the wheel loads over their mean", "spread of the loads", 3),
+    SummaryKey("wheel_speed_radps", "mean of the wheels, measured"),
+    SummaryKey("pitch_deg, roll_deg", "of the ground, by the config", "slope: pitch, roll", 1, "deg"),
+    SummaryKey("measured, unmeasured_share", "only with `motion`: its readings were used throughout; share of the "
+        "measurement in which they were not: above 0 the run is not accepted"),
+    SummaryKey("true_slip, true_speed_mps, true_pull_N", "only with `motion`: what the simulated rig knows; null on a "
+        "real rig"),
+)  # fmt: skip
+
 
 class ThrottleExperiment(Experiment):
     """Idle until armed, then the throttle by a ramp, a time to settle, the measurement, and a cut.
@@ -57,6 +87,7 @@ class ThrottleExperiment(Experiment):
     """
 
     states = _ThrottleState
+    results: ClassVar[Sequence[SummaryKey]] = RESULTS
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)
@@ -176,28 +207,3 @@ def traction_of(run: FinishedRun, throttle: ThrottleConfig) -> Summary:
         "true_slip": finite(towed.slip),
         "true_speed_mps": finite(towed.speed),
     }
-
-
-def traction_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The same for the terminal, the verdict first."""
-    duty = summary.get("duty")
-    unknown = "not known: what pulls is not measured (loads.load_cell)"
-    throttle = f"speed {quantity(summary.get('speed_set_mps'), 'm/s', 3)}" if duty is None else f"duty {duty:g}"
-    return [
-        *verdict_rows(summary),
-        ("wheel loads", str(summary.get("mode"))),
-        ("throttle", throttle),
-        (f"slip, {summary.get('slip_from') or unknown}", with_interval(summary, "slip", "slip_u95", "", 3)),
-        (
-            f"speed, {summary.get('slip_from') or unknown}",
-            with_interval(summary, "speed_mps", "speed_u95_mps", "m/s", 4),
-        ),
-        (
-            f"drawbar pull, {summary.get('pull_from') or 'not measured'}",
-            with_interval(summary, "pull_N", "pull_u95_N", "N", 1),
-        ),
-        (f"wheel loads, {summary.get('load_from') or unknown}", quantity(summary.get("load_N"), "N", 0)),
-        ("spread of the loads", quantity(summary.get("spread"), "", 3)),
-        ("wheels, in this order", ", ".join(name.replace("_", " ") for name in summary.get("wheels") or [])),
-        *loop_rows(summary),
-    ]

@@ -51,7 +51,7 @@ class Fault(IntEnum):
 
 
 class Alarm(NamedTuple):
-    """A reason to go Safe, or to mark the run, that lies outside the values of a tick.
+    """A reason to go Safe, or to mark the run: what was found, what is allowed, and the fault that it is.
 
     Attributes:
         fault: row of the fault table.
@@ -59,6 +59,7 @@ class Alarm(NamedTuple):
         limit: what is allowed.
         detail: both in words.
         only_marked: it is recorded, and latches nothing.
+        cause: in a word or two, of an instrument, where one of each kind is enough; "": none.
     """
 
     fault: Fault
@@ -66,8 +67,12 @@ class Alarm(NamedTuple):
     limit: float
     detail: str
     only_marked: bool = False
+    cause: str = ""
 
 
+# An event is no alarm: it is a row of the record, with the tick in which an alarm, or a check of the tick, was noted.
+# Nor is a Check (`hil.messages.check`), which stands for a value that is right, too, or a Problem (`drivers.section`),
+# which is a key of a file before there is a rig: neither has a fault.
 class Event(msgspec.Struct, frozen=True):
     """One fault, as recorded.
 

@@ -13,9 +13,9 @@ from drivers.messages import Reading
 from hil.config.schema.instruments import READINGS_TO_ARM
 from hil.config.unchecked_config import UncheckedConfig
 from hil.messages.check import Check
-from hil.messages.fault import Fault
+from hil.messages.fault import Alarm, Fault
 from hil.messages.stages import SOURCE_STATES, Prediction, Samples
-from hil.safety.instrument_values import Finding, RestReadings, Value, values_of
+from hil.safety.instrument_values import RestReadings, Value, values_of
 
 LEFT_OUT = SOURCE_STATES.index("left_out")
 # States as a source of the observer that allow arming: one reading of a good source may be rejected, and a source may
@@ -81,7 +81,7 @@ class InstrumentSource:
         self._frozen_readings = section.frozen_readings
         self._window_ns = max(WINDOW_NS, round(READINGS_TO_ARM * 1e9 / section.rate_hz))
         self._reading = Reading.unread(len(self._channels))
-        self._found = list[Finding]()  # in the newest reading
+        self._found = list[Alarm]()  # in the newest reading
         self._whole: Value = ()  # the newest with a number of each channel; empty: none yet
         self._whole_ns, self._equal = 0, 0
         self._number_ns = [0] * len(self._channels)  # when each channel had one last
@@ -99,7 +99,7 @@ class InstrumentSource:
         self._reading = reading
         self._found.clear()
         if not reading.live:
-            self._found.append(Finding("not live", math.nan, math.nan, _PLAYED_BACK, Fault.NOT_LIVE))
+            self._found.append(Alarm(Fault.NOT_LIVE, math.nan, math.nan, _PLAYED_BACK, cause="not live"))
         elif math.isfinite(sum(reading.value)):
             self._take_whole(reading.t_ns, reading.value)
             return
@@ -130,7 +130,7 @@ class InstrumentSource:
         """Take its state as a source of the observer, a code of `SOURCE_STATES`, and its innovation."""
         self._state, self._innovation = state, innovation
 
-    def wrong(self, t_ns: int) -> Sequence[Finding]:
+    def wrong(self, t_ns: int) -> Sequence[Alarm]:
         """All that is wrong with it at a time of the run [ns]."""
         age_ns = t_ns - self._reading.t_ns
         if age_ns <= self._stale_ns and self._state != LEFT_OUT:
@@ -142,27 +142,27 @@ class InstrumentSource:
             found.append(self._left_out())
         return found
 
-    def _stale(self, age_ns: int) -> Finding:
+    def _stale(self, age_ns: int) -> Alarm:
         since = "no reading yet" if self._reading.t_ns < 0 else f"newest reading {age_ns * 1e-6:.0f} ms old"
         words = f"{since}, allowed: {self._stale_ms:g} ms ({self.role}.stale_ms); look at its cable and power"
-        return Finding("stale", age_ns * 1e-6, self._stale_ms, words)
+        return Alarm(Fault.MEASURED_MOTION, age_ns * 1e-6, self._stale_ms, words, cause="stale")
 
-    def _silent(self, channel: str, silent_ns: int) -> Finding:
+    def _silent(self, channel: str, silent_ns: int) -> Alarm:
         words = (
             f"{channel[:24]} without a number for {silent_ns * 1e-6:.0f} ms, allowed: {self._stale_ms:g} "
             f"({self.role}.stale_ms); see its view"
         )
-        return Finding("not finite", silent_ns * 1e-6, self._stale_ms, words)
+        return Alarm(Fault.MEASURED_MOTION, silent_ns * 1e-6, self._stale_ms, words, cause="not finite")
 
-    def _frozen(self) -> Finding:
+    def _frozen(self) -> Alarm:
         allowed = f"below {self._frozen_readings} ({self.role}.frozen_readings)"
         words = f"{self._equal} equal readings in a row, allowed: {allowed}; restart it"
-        return Finding("frozen", self._equal, self._frozen_readings, words)
+        return Alarm(Fault.MEASURED_MOTION, self._equal, self._frozen_readings, words, cause="frozen")
 
-    def _left_out(self) -> Finding:
+    def _left_out(self) -> Alarm:
         found = f"left out by the observer, innovation {self._innovation:.3g}"
         words = f"{found}, expected: about 1; see its mounting and zero"
-        return Finding("left out", self._innovation, 1.0, words)
+        return Alarm(Fault.MEASURED_MOTION, self._innovation, 1.0, words, cause="left out")
 
     def arming_checks(self, t_ns: int) -> list[Check]:
         """Whether it can be trusted at a time of the run [ns]: age, numbers, changes, what it reads at rest."""
@@ -242,7 +242,7 @@ class InstrumentMonitor:
             source.take(reading_of(samples))
             if observed is not None:
                 source.judge(observed.source[place], observed.innovation[place])
-            for cause, value, limit, words, fault in source.wrong(samples.t_ns):
+            for fault, value, limit, words, _, cause in source.wrong(samples.t_ns):
                 if source.needed:
                     latch(fault, value, limit, f"{source.role}: {words}")
                 elif cause not in source.noted:

@@ -11,7 +11,7 @@ from hil.config.schema.instruments import ImuConfig, JointEncoder, JointsConfig,
 from hil.config.schema.rover import tree_on_rig
 from hil.config.unchecked_config import UncheckedConfig
 from hil.messages.check import Check
-from hil.messages.fault import BEYOND_STOP_RAD, FASTEST_MPS, FASTEST_RADPS, JUMP_NOISES, Fault
+from hil.messages.fault import BEYOND_STOP_RAD, FASTEST_MPS, FASTEST_RADPS, JUMP_NOISES, Alarm, Fault
 from hil.signals.instrument_readings import rotation
 from models.gravity import GRAVITY_MPS2
 
@@ -25,20 +25,6 @@ _LENGTH = 0.01
 _NOISES = 3.0
 
 
-class Finding(NamedTuple):
-    """What is wrong with an instrument: its cause in a word or two, what was found, what is allowed, and in words.
-
-    Attributes:
-        fault: which row of the fault table it is.
-    """
-
-    cause: str
-    value: float
-    limit: float
-    words: str
-    fault: Fault = Fault.MEASURED_MOTION
-
-
 class RestReadings(NamedTuple):
     """Readings of an instrument while the rover stands: how many, and mean and standard deviation of each channel."""
 
@@ -50,10 +36,10 @@ class RestReadings(NamedTuple):
 class _InstrumentValues(Protocol):
     """The values of one kind of instrument; all of them are finite."""
 
-    def outside(self, value: Value) -> Finding | None:
+    def outside(self, value: Value) -> Alarm | None:
         """Where no such instrument can be; None: it can."""
 
-    def jumped(self, before: Value, after: Value, span_s: float) -> Finding | None:
+    def jumped(self, before: Value, after: Value, span_s: float) -> Alarm | None:
         """Whether a reading is further from the one before it than a rover gets in that time [s]."""
 
     def checks(self, newest: Value, rest: RestReadings) -> list[Check]:
@@ -91,32 +77,32 @@ class _MotionValues:
             ]
             self._reach = min(corners), max(corners)
 
-    def outside(self, value: Value) -> Finding | None:
+    def outside(self, value: Value) -> Alarm | None:
         """Outside of `motion.room_m`; or an attitude that is none."""
         if self._section.measures == "distance":
             least, most = self._reach
             if least <= value[0] <= most:
                 return None
             words = f"distance {value[0]:.4g} m, allowed: {least:.4g} to {most:.4g} (motion.room_m); see its target"
-            return Finding("out of its room", value[0], least if value[0] < least else most, words)
+            return _alarm("out of its room", value[0], least if value[0] < least else most, words)
         for axis, at_m, (least, most) in zip("xyz", self._in_rig(value), self._bounds_m, strict=True):
             if not least <= at_m <= most:
                 words = f"{axis} {at_m:.4g} m, allowed: {least:g} to {most:g} (motion.room_m); see its target"
-                return Finding("out of its room", at_m, least if at_m < least else most, words)
+                return _alarm("out of its room", at_m, least if at_m < least else most, words)
         if len(value) > 3 and not abs((length := math.hypot(*value[3:7])) - 1.0) <= _LENGTH:
-            return Finding("no attitude", length, 1.0, f"quaternion of length {length:.4g}, allowed: 1; see its driver")
+            return _alarm("no attitude", length, 1.0, f"quaternion of length {length:.4g}, allowed: 1; see its driver")
         return None
 
-    def jumped(self, before: Value, after: Value, span_s: float) -> Finding | None:
+    def jumped(self, before: Value, after: Value, span_s: float) -> Alarm | None:
         """By place, and of a pose by attitude."""
         section = self._section
         way_m = math.dist(before[:3], after[:3])
         if way_m > (most_m := FASTEST_MPS * span_s + JUMP_NOISES * section.noise_m):
-            return Finding("jumped", way_m, most_m, _jumped(way_m, most_m, "m", span_s))
+            return _alarm("jumped", way_m, most_m, _jumped(way_m, most_m, "m", span_s))
         if len(after) > 3:
             turn_rad = _turn(before[3:], after[3:])
             if turn_rad > (most_rad := FASTEST_RADPS * span_s + JUMP_NOISES * math.radians(section.noise_deg)):
-                return Finding("jumped", turn_rad, most_rad, _jumped(turn_rad, most_rad, "rad", span_s))
+                return _alarm("jumped", turn_rad, most_rad, _jumped(turn_rad, most_rad, "rad", span_s))
         return None
 
     def checks(self, newest: Value, rest: RestReadings) -> list[Check]:
@@ -159,11 +145,11 @@ class _ImuValues:
     def __init__(self, section: ImuConfig) -> None:
         self._section = section
 
-    def outside(self, value: Value) -> Finding | None:  # noqa: ARG002
+    def outside(self, value: Value) -> Alarm | None:  # noqa: ARG002
         """Nowhere."""
         return None
 
-    def jumped(self, before: Value, after: Value, span_s: float) -> Finding | None:  # noqa: ARG002
+    def jumped(self, before: Value, after: Value, span_s: float) -> Alarm | None:  # noqa: ARG002
         """Never."""
         return None
 
@@ -212,7 +198,7 @@ class _JointValues:
         self._signs = [-1.0 if encoder.reversed else 1.0 for encoder in encoders]
         self._step_rad = JUMP_NOISES * math.radians(section.noise_deg)
 
-    def outside(self, value: Value) -> Finding | None:
+    def outside(self, value: Value) -> Alarm | None:
         """Beyond a stop."""
         for encoder, angle, (least, most) in zip(self._encoders, self._angles(value), self._ranges, strict=True):
             if not least <= angle <= most:
@@ -220,16 +206,16 @@ class _JointValues:
                 words = (
                     f"{encoder.joint[:24]} {math.degrees(angle):.4g} deg, allowed: {allowed}, its stops; see its zero"
                 )
-                return Finding("beyond a stop", angle, least if angle < least else most, words)
+                return _alarm("beyond a stop", angle, least if angle < least else most, words)
         return None
 
-    def jumped(self, before: Value, after: Value, span_s: float) -> Finding | None:
+    def jumped(self, before: Value, after: Value, span_s: float) -> Alarm | None:
         """A whole turn more or less is none: an encoder may begin again."""
         most_rad = FASTEST_RADPS * span_s + self._step_rad
         for encoder, old, new in zip(self._encoders, before, after, strict=True):
             if (turn_rad := abs(math.remainder(new - old, math.tau))) > most_rad:
                 words = f"{encoder.joint[:24]} {_jumped(turn_rad, most_rad, 'rad', span_s)}"
-                return Finding("jumped", turn_rad, most_rad, words)
+                return _alarm("jumped", turn_rad, most_rad, words)
         return None
 
     def checks(self, newest: Value, rest: RestReadings) -> list[Check]:
@@ -250,6 +236,10 @@ class _JointValues:
             math.remainder(sign * (each - zero), math.tau)
             for each, zero, sign in zip(value, self._zeros, self._signs, strict=True)
         ]
+
+
+def _alarm(cause: str, value: float, limit: float, words: str) -> Alarm:
+    return Alarm(Fault.MEASURED_MOTION, value, limit, words, cause=cause)
 
 
 def _jumped(found: float, most: float, unit: str, span_s: float) -> str:

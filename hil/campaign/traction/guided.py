@@ -20,6 +20,7 @@ from hil.campaign.traction.series import SlopeSearch, on_slope
 from hil.config import Config, ConfigError, Problem
 from hil.config.files import replacing
 from hil.config.schema.follow import along_way_problems
+from hil.experiments.throttle import RESULTS
 from hil.recording.run_folder import run_folder
 
 SAID = "said.json"
@@ -225,17 +226,7 @@ def outcome(summary: Mapping[str, Any]) -> str:
     """How a run came out, for the operator who is to keep or repeat it."""
     judged = "ended early" if summary["aborted"] else "accepted" if summary["accepted"] else "not accepted"
     climbed = {True: ", climbed", False: ", not climbed", None: ""}[summary.get("climbed")]
-    shown = (
-        ("slip", "slip_u95", "", 3), ("pull_N", "pull_u95_N", " N", 1), ("speed_mps", "speed_u95_mps", " m/s", 4),
-    )  # fmt: skip
-    numbers = ", ".join(
-        f"{key.partition('_')[0]} {summary[key]:.{digits}f}{_half(summary.get(u95), digits)}{unit}"
-        for key, u95, unit, digits in shown
-        if summary.get(key) is not None
-    )
+    known = [one for one in RESULTS if one.main and summary.get(one.keys[0]) is not None]
+    numbers = ", ".join(f"{one.main} {one.row(summary)[1]}" for one in known)
     reasons = "".join(f"\n  - {reason}" for reason in summary.get("reasons") or ())
     return f"The run is {judged}{climbed}: {numbers or 'nothing measured'}{reasons}"
-
-
-def _half(value: float | None, digits: int) -> str:
-    return "" if value is None else f" ± {value:.{digits}f}"

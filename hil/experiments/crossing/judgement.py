@@ -18,7 +18,7 @@ from hil.config import Config
 from hil.config.schema.crossing import CrossingConfig
 from hil.experiments.base import Summary
 from hil.experiments.summary import finite
-from hil.experiments.summary_table import SummaryKey
+from hil.experiments.summary_table import WHEELS, SummaryKey
 from hil.recording.content import Recorded, in_blocks, packed
 from models.contact.body_ground import body_corners
 from models.plant import RigParameters
@@ -160,7 +160,7 @@ RESULTS = (
     SummaryKey("slip_mean", "mean slip of each wheel", "mean slip of each wheel, twin", 3),
     SummaryKey("clearance_m", "least height of the main body's lower edge over the profile; below 0 the run is not "
         "accepted", "least height of the body over the ground", 3, "m"),
-    SummaryKey("wheels", "names of the wheels, which the lists follow", "wheels, in this order"),
+    WHEELS,
 )  # fmt: skip
 
 

@@ -9,12 +9,11 @@ from hil.config.schema.traction import DrawbarConfig
 from hil.experiments.base import FinishedRun, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.motion_summary import measurement_reasons
-from hil.experiments.summary_table import summary_table
-from hil.experiments.throttle import ThrottleExperiment, traction_of, traction_rows
+from hil.experiments.summary_table import SummaryKey
+from hil.experiments.throttle import RESULTS, ThrottleExperiment, traction_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.table import Table
 
     from hil.recording import OpenRecord
 
@@ -25,6 +24,7 @@ class DrawbarExperiment(ThrottleExperiment):
     name = "drawbar"
     section = DrawbarConfig
     figure = "drawbar.png"
+    results = (SummaryKey("slip_wanted", "allowed: `drawbar.slip_tolerance` off it", "slip wanted", 3), *RESULTS)
 
     def headline(self) -> str:
         """Slip and distribution."""
@@ -45,11 +45,6 @@ class DrawbarExperiment(ThrottleExperiment):
             reasons.append(f"slip is {slip if slip is None else format(slip, '.3f')}, allowed: {low:.3g} to {high:.3g}")
         accepted = self.done and not reasons
         return {**found, "slip_wanted": section.slip, "accepted": accepted, "reasons": reasons}
-
-    @classmethod
-    def table(cls, summary: Summary) -> Table:
-        """Pull, slip and loads."""
-        return summary_table("Drawbar pull", traction_rows(summary))
 
     @classmethod
     def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:

@@ -16,14 +16,13 @@ from hil.control.wheel_speed import Controller
 from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import FieldMeans, finite
-from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
+from hil.experiments.summary_table import WHEELS, SummaryKey, inner
 from hil.messages.operator_input import SetPoint
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.recording.content import in_blocks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.table import Table
 
     from hil.recording import OpenRecord
 
@@ -33,6 +32,16 @@ AFTER_NS = 500_000_000
 OF_ACCELERATION = 0.5
 # The part of each step that is averaged: the end, after the ramp.
 STEADY = 0.5
+# In the order of the terminal.
+RESULTS = (
+    SummaryKey("way_m", "length of the whole drive, from the rover twin", "way, twin", 3, "m", main="way"),
+    SummaryKey("steps", "one a step of the config: `speed_set_mps`, `turn_set_mps`, and means over the second half of "
+        "the step, from the rover twin: `speed_mps`, and by wheel `slip`, `sinkage_m`, `normal_force_N`",
+        rows=inner(SummaryKey("speed_set_mps, speed_mps", "", "speed set, twin", 3, "m/s"),
+        SummaryKey("slip", "", "slip", 3), SummaryKey("sinkage_m", "", "sinkage", 1, "mm", 1e3),
+        SummaryKey("normal_force_N", "", "normal forces", 0, "N"))),
+    WHEELS,
+)  # fmt: skip
 _MEANS = ("speed_mps", "slip", "sinkage_m", "normal_force_N")
 
 
@@ -68,6 +77,7 @@ class DriveExperiment(Experiment):
     states = DrivingState
     figure = "drive.png"
     set_points = MappingProxyType({"speed_mps": "m/s", "turn_mps": "m/s"})
+    results: ClassVar[Sequence[SummaryKey]] = RESULTS
     steady = True
 
     def __init__(
@@ -163,23 +173,6 @@ class DriveExperiment(Experiment):
             ],
             **super().summarise(run),
         }
-
-    @classmethod
-    def table(cls, summary: Summary) -> Table:
-        """Distance, and speeds, slip, sinkage and normal forces of each step, the verdict first."""
-        rows = [("way, twin", quantity(summary.get("way_m"), "m", 3))]
-        for number, step in enumerate(summary.get("steps") or [], start=1):
-            speeds = f"{quantity(step['speed_set_mps'], '', 3)}, {quantity(step['speed_mps'], 'm/s', 3)}"
-            rows.append((f"step {number}: speed set, twin", speeds))
-            for key, name, unit, digits, scale in (
-                ("slip", "slip", "", 3, 1.0),
-                ("sinkage_m", "sinkage", "mm", 1, 1e3),
-                ("normal_force_N", "normal forces", "N", 0, 1.0),
-            ):
-                rows.append((f"step {number}: {name}", quantity(step[key], unit, digits, scale)))
-        wheels = ", ".join(name.replace("_", " ") for name in summary.get("wheels") or [])
-        rows.append(("wheels, in this order", wheels))
-        return summary_table("Drive", [*verdict_rows(summary), *rows, *loop_rows(summary)])
 
     @classmethod
     def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:

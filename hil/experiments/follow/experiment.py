@@ -17,7 +17,6 @@ from hil.experiments.figure_form import FigureForm
 from hil.experiments.follow.judgement import RESULTS, Judgement
 from hil.experiments.source_check import rest_ns
 from hil.experiments.summary import finite
-from hil.experiments.summary_table import quantity
 from hil.messages.check import Check
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.recording.content import in_blocks
@@ -182,7 +181,3 @@ def margins_at(rig: Rig, delay: float) -> Margins:
         )
         return torque_margins(gains.gain, gains.integral_gain, gains.derivative_gain, gains.filter_s, line)
     return loop_margins(loop.gain, loop.integral_per_s, loop.lag_s, delay)
-
-
-def _of_simulated_rig(summary: Summary) -> str:
-    return f"{quantity(summary.get('true_speed_mps'), 'm/s', 4)}, {quantity(summary.get('true_slip'), '', 3)}"

@@ -22,8 +22,8 @@ from hil.experiments.drawing import (
 )
 from hil.experiments.figure_file import frame_figure
 from hil.experiments.figure_form import FigureForm
-from hil.experiments.follow.judgement import motor_torques_Nm
-from hil.experiments.motion_summary import with_interval
+from hil.experiments.follow.judgement import RESULTS, motor_torques_Nm
+from hil.experiments.summary_table import result_rows
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
 from hil.recording.content import in_blocks, packed
@@ -100,9 +100,8 @@ def plot_follow(record: OpenRecord, summary: Mapping[str, Any], run: str, form: 
         axes.axvspan(*(began_s + s for s in summary.get("window_s") or (0.0, 0.0)), color=_GREY, alpha=0.12, lw=0.0)
     for axes in grid[1][2 - form.columns :]:
         axes.set_xlabel("time [s]; shaded: the window that is judged", fontsize=form.font(9.0))
-    what = (
-        f"{section.quantity.replace('_', ' ').capitalize()}, slip {with_interval(summary, 'slip', 'slip_u95', '', 3)}"
-    )
+    slip = dict(result_rows(RESULTS, summary)).get("slip, measured", "-")
+    what = f"{section.quantity.replace('_', ' ').capitalize()}, slip {slip}"
     frame_figure(figure, form, what, record, summary, run)
     return figure
 

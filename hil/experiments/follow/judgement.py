@@ -31,13 +31,10 @@ RESULTS = (
         "observed speed of the rover; of a held slip, speed of the rover less that of the rims times 1 - slip; of a "
         "throttle null", "error, root mean square", 4, "m/s", main="error"),
     SummaryKey("error_largest_mps", "", "error, largest", 4, "m/s"),
-    SummaryKey("speed_mps", "of the rover, and half-width of its 95 % interval; null without `motion`",
+    SummaryKey("speed_mps, speed_u95_mps", "of the rover, and half-width of its 95 % interval; null without `motion`",
         "speed, measured", 4, "m/s", main="speed"),
-    SummaryKey("speed_u95_mps", "", "95 % interval, half", 4, "m/s"),
-    SummaryKey("slip", "likewise", "slip, measured", 3, main="slip"),
-    SummaryKey("slip_u95", "", "95 % interval, half", 3),
-    SummaryKey("pull_N", "likewise; only with a load cell", "drawbar pull", 1, "N"),
-    SummaryKey("pull_u95_N", "", "95 % interval, half", 1, "N"),
+    SummaryKey("slip, slip_u95", "likewise", "slip, measured", 3, main="slip"),
+    SummaryKey("pull_N, pull_u95_N", "likewise; only with a load cell", "drawbar pull", 1, "N"),
     SummaryKey("measured, unmeasured_share", "readings of `motion` were used throughout; share in which they were not"),
     SummaryKey("wheel_speed_radps", "mean of the wheels, measured"),
     SummaryKey("true_speed_mps", "of the simulated rig, the slip with the measured speed of the rims; null on a real "

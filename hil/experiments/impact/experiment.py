@@ -31,7 +31,6 @@ from hil.experiments.impact.sensing import (
     PEAK_KEYS,
     RESULTS,
     grouser_keys,
-    impact_table,
     measured_impact,
     measured_keys,
     measured_speed_mps,
@@ -48,7 +47,6 @@ from hil.safety.monitor import SafetyMonitor
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.table import Table
 
     from hil.recording import OpenRecord
 
@@ -305,11 +303,6 @@ class ImpactExperiment(Experiment):
             of_mass = DEVIATIONS * run.config.plant.spread.mass
             found.append(Claim("energy of the impact", "J", energy, known_J, (2.0 * off + of_mass) * energy))
         return found
-
-    @classmethod
-    def table(cls, summary: Summary) -> Table:
-        """Forces, energies and times of the impact."""
-        return impact_table(summary)
 
     @classmethod
     def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:

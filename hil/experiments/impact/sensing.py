@@ -17,7 +17,7 @@ from hil.config.load_channels import links_gain
 from hil.config.schema.loads import FRAME
 from hil.experiments.base import FinishedRun, Summary
 from hil.experiments.summary import finite
-from hil.experiments.summary_table import SummaryKey, loop_rows, quantity, result_rows, summary_table, verdict_rows
+from hil.experiments.summary_table import SummaryKey, quantity, result_rows, summary_table, verdict_rows
 from hil.recording.content import Recorded, between
 from hil.signals.channels import SensorChannels, half_width
 from hil.signals.impact import MeasuredImpact, UncertainValue, measure_impact, strain_peak
@@ -200,27 +200,23 @@ def strain_keys(run: FinishedRun) -> Summary:
     return dict(zip(("strain_peak_N", "strain_peak_u95_N"), values, strict=True))
 
 
-_U95 = "95 % interval, half"
 _IF = "judged_without"  # of a rig with instruments of motion
 
 RESULTS = (
     SummaryKey("angle_deg", "inclination of the obstacle", "obstacle angle", 1, "°"),
     SummaryKey("impact_speed_mps", "forward speed when a wheel first touched the obstacle", "impact speed", 1, "mm/s",
         1e3, main="impact speed"),
-    SummaryKey("peak_force_N", "largest sum of the sensors over time, vibration removed: the best estimate "
-        "([why](../explanation/sensing.md#which-peak-leads)); `..._u95_...`, of all keys, is the half-width of the 95 "
-        "% interval. One wheel with a triangle or links, both with bumpers. Where `peak_force_u95_N` is null it is "
-        "`corrected_peak_force_N`", "peak force, sum of sensors", 1, "N", main="peak force"),
-    SummaryKey("peak_force_u95_N", "", _U95, 1, "N"),
-    SummaryKey("corrected_peak_force_N", "the same of the corrected readings, as the loop has them: with the vibration",
-        "with vibration left in", 1, "N"),
-    SummaryKey("corrected_peak_force_u95_N", "", _U95, 1, "N"),
+    SummaryKey("peak_force_N, peak_force_u95_N", "largest sum of the sensors over time, vibration removed: the best "
+        "estimate ([why](../explanation/sensing.md#which-peak-leads)); `..._u95_...`, of all keys, is the half-width "
+        "of the 95 % interval. One wheel with a triangle or links, both with bumpers. Where `peak_force_u95_N` is null "
+        "it is `corrected_peak_force_N`", "peak force, sum of sensors", 1, "N", main="peak force"),
+    SummaryKey("corrected_peak_force_N, corrected_peak_force_u95_N", "the same of the corrected readings, as the loop "
+        "has them: with the vibration", "with vibration left in", 1, "N"),
     SummaryKey("impact_peak_force_N", "`corrected_peak_force_N` until the sum has fallen to 0.8 of its peak: the "
         "[impact itself](../explanation/contact.md#impact-and-weight-on-the-obstacle)",
         "the same, of the impact itself", 1, "N"),
-    SummaryKey("sum_of_peaks_N", "sum of the channels' maxima, vibration removed", "sum of the channels' peaks", 1,
-        "N"),
-    SummaryKey("sum_of_peaks_u95_N", ""),
+    SummaryKey("sum_of_peaks_N, sum_of_peaks_u95_N", "sum of the channels' maxima, vibration removed",
+        "sum of the channels' peaks", 1, "N"),
     SummaryKey("corrected_sum_of_peaks_N, corrected_sum_of_peaks_u95_N", "that sum with vibration left in"),
     SummaryKey("contact_force_peak_N", "ground truth of the plant, over both front wheels", "peak contact force, plant",
         1, "N (both wheels)"),
@@ -240,18 +236,14 @@ RESULTS = (
     SummaryKey("grouser_pitch_deg", ""),
     SummaryKey("contact_duration_s", "from `impact_time_s` until the sum stays under the threshold", "contact duration",
         1, "ms", 1e3, main="contact"),
-    SummaryKey("impulse_Ns", "of the sum without vibration, from the onset until it was last 5 % of its peak, and that "
-        "time; null: it did not end", "impulse", 3, "N s"),
-    SummaryKey("impulse_u95_Ns", ""),
-    SummaryKey("force_duration_s", "", "time of the impulse", 1, "ms", 1e3),
-    SummaryKey("force_duration_u95_s", ""),
-    SummaryKey("rise_time_s", "from 10 to 90 % of that peak", "rise time", 1, "ms", 1e3),
-    SummaryKey("rise_time_u95_s", ""),
+    SummaryKey("impulse_Ns, impulse_u95_Ns", "of the sum without vibration, from the onset until it was last 5 % of "
+        "its peak, and that time; null: it did not end", "impulse", 3, "N s"),
+    SummaryKey("force_duration_s, force_duration_u95_s", "", "time of the impulse", 1, "ms", 1e3),
+    SummaryKey("rise_time_s, rise_time_u95_s", "from 10 to 90 % of that peak", "rise time", 1, "ms", 1e3),
     SummaryKey("vibration_hz", "found in the quiet part and in the tail, and removed", "vibration removed", 1, "Hz"),
     SummaryKey("impact_speed_measured_mps", "by the rover twin, which follows the measured wheel speeds, and which "
         "instruments of motion correct", "speed by twin and wheels", 1, "mm/s", 1e3),
-    SummaryKey("onset_s", "when the force began, extrapolated from its rise", "onset at", 4, "s"),
-    SummaryKey("onset_u95_s", ""),
+    SummaryKey("onset_s, onset_u95_s", "when the force began, extrapolated from its rise", "onset at", 4, "s"),
     SummaryKey("cut_latency_ms", "[words.md](words.md); a release by operator or time counts as it came; null: it came "
         "before the impact", "cut latency", 2, "ms"),
     SummaryKey("cut_effective_ms", "", "drives cut, simulated rig", 2, "ms"),
@@ -269,15 +261,14 @@ RESULTS = (
         "measured place, attitude and joint angles; a wheel that has sunk in hits lower", "height of the hit", 1, "mm",
         1e3, when=_IF),
     SummaryKey("approach_angle_sd_deg, hit_across_sd_m, hit_height_sd_m", "standard deviations of these"),
-    SummaryKey("strain_peak_N", "peak of one wheel's force by [strain gauges on the "
+    SummaryKey("strain_peak_N, strain_peak_u95_N", "peak of one wheel's force by [strain gauges on the "
         "frame](../explanation/sensing.md#strain-gauges-on-the-frame); only with `loads.strain_gauges`. Null: none "
         "that they resolve", "peak force, strain gauges", 1, "N"),
-    SummaryKey("strain_peak_u95_N", "", _U95, 1, "N"),
     SummaryKey("impulse_by_sensor_Ns, impulse_middle_by_sensor_s", "of each sensor: its impulse over the same time, "
         "and when half of it had passed"),
     SummaryKey("grouser_hits", "peaks of the sum in the contact; a smooth wheel has 1"),
     SummaryKey("judged_without", "instruments that did not correct the observer at the impact, as `motion: left out at "
-        "the impact`"),
+        "the impact`", "judged without", when="judged_without"),
     SummaryKey("posture_deg", "of driven joints by name, in the posture of least T_c; null: that of the start "
         "(`trial.posture`)"),
     SummaryKey("release", "`trial.release`: what cut the drives"),
@@ -290,19 +281,8 @@ FOREIGN = (
 )  # fmt: skip
 
 
-def impact_table(summary: Mapping[str, Any]) -> Table:
-    """The table of a trial for the terminal, the verdict first.
-
-    Args:
-        summary: As in `summary.json`; what is null shows as a dash.
-    """
-    rows = result_rows(RESULTS, summary)
-    rows += [("judged without", words) for words in summary.get("judged_without") or ()]
-    return summary_table("Impact trial", [*verdict_rows(summary), *rows, *loop_rows(summary)])
-
-
 def foreign_table(summary: Mapping[str, Any]) -> Table:
-    """The same of an impact that another program recorded: only what its samples say, and each rule."""
+    """The table of an impact that another program recorded: only what its samples say, and each rule."""
     rows = result_rows((*RESULTS, *FOREIGN), summary)
     verdicts = {True: "kept", False: "broken", None: "not judged"}
     for rule in summary["quality"]:

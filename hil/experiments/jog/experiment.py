@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.table import Table
-from rich.text import Text
 
 from drivers.messages import ValveSet
 from hil.config import Config
@@ -22,6 +20,7 @@ from hil.config.rig import Rig
 from hil.config.schema.capture import JogConfig
 from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.claim import Claim
+from hil.experiments.summary_table import SummaryKey
 from hil.messages.layout import Layout
 from hil.messages.operator_input import Jog, JogJoint, Valve
 from hil.messages.stages import ByServo, ByWheel, Estimate, Goal, Prediction, Samples
@@ -32,6 +31,17 @@ from hil.safety.monitor import SafetyMonitor
 AFTER_NS = 500_000_000
 # Part of the acceleration that the limiter allows: a loop that has lost ticks can catch up before the limiter clamps.
 OF_ACCELERATION = 0.5
+
+# In the order of the terminal.
+RESULTS = (
+    SummaryKey("motion", "what moved, in words", "moved"),
+    SummaryKey("speed_reached_mps", "of each wheel by name: speed of the rim, mean over the second half of the motion; "
+        "null where it is not measured", "speed reached", 3, "m/s"),
+    SummaryKey("pressure_reached_kPa", "of each valve by name: largest pressure in its chamber; null where it is not "
+        "measured", "pressure reached", 1, "kPa"),
+    SummaryKey("angle_reached_deg", "of each driven joint by name: its last angle; only where joints are driven",
+        "angle reached", 2, "deg"),
+)  # fmt: skip
 
 
 class JogState(IntEnum):
@@ -86,6 +96,7 @@ class JogExperiment(Experiment):
     name = "jog"
     section = JogConfig
     states = JogState
+    results = RESULTS
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)
@@ -158,20 +169,6 @@ class JogExperiment(Experiment):
     def claims(self, run: FinishedRun, summary: Summary) -> Sequence[Claim]:  # noqa: ARG002
         """None: what it gives is measured."""
         return ()
-
-    @classmethod
-    def table(cls, summary: Summary) -> Table:
-        """What was asked for, the speeds, pressures and angles reached, and the problems."""
-        what = "Asked for" if summary["reasons"] else "Moved"
-        table = Table(title=f"{what}: {summary['motion']}", title_justify="left", show_header=False)
-        kinds = ("speed_reached_mps", "m/s", 3), ("pressure_reached_kPa", "kPa", 1), ("angle_reached_deg", "deg", 2)
-        for key, unit, digits in kinds:
-            for name, value in summary.get(key, {}).items():
-                reached = "not measured" if value is None else f"{value:+.{digits}f} {unit}"
-                table.add_row(Text(name.replace("_", " ")), Text(reached))
-        reasons = "\n".join(summary["reasons"])
-        table.add_row(Text("trouble"), Text(reasons, "bold red") if reasons else Text("none", "green"))
-        return table
 
 
 def what_moved(ticks: Recorded, layout: Layout, radii_m: Sequence[float]) -> dict[str, Any]:

@@ -20,14 +20,13 @@ from hil.experiments.drive.experiment import AFTER_NS, DRIVE, DriveExperiment
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.motion_claims import motion_claims
 from hil.experiments.normal_force.segments import goal_of
-from hil.experiments.normal_force.summary import normal_force_summary, normal_force_table
+from hil.experiments.normal_force.summary import RESULTS, normal_force_summary
 from hil.messages.loads import LoadGoal, load_goal
 from hil.messages.operator_input import OperatorCommand, SetLoads
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.table import Table
 
     from hil.recording import OpenRecord
 
@@ -43,6 +42,7 @@ class NormalForceExperiment(DriveExperiment):
     name = "normal_force"
     section = NormalForceConfig
     figure = "normal_force.png"
+    results = RESULTS
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         wanted = rig.config.normal_force
@@ -93,11 +93,6 @@ class NormalForceExperiment(DriveExperiment):
     def claims(self, run: FinishedRun, summary: Summary) -> Sequence[Claim]:  # noqa: ARG002
         """The motion; its loads are those of the best source already."""
         return motion_claims(run, loads=False)
-
-    @classmethod
-    def table(cls, summary: Summary) -> Table:
-        """Spreads, and loads and torques of each step."""
-        return normal_force_table(summary)
 
     @classmethod
     def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:

@@ -7,12 +7,11 @@ The best that statics allow: how evenly the cylinders of a rig could share the l
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.table import Table
 
 from hil.config.rig import Rig
 from hil.config.steady_drive import best_state, steady_drive
@@ -21,7 +20,7 @@ from hil.experiments.base import FinishedRun, Summary
 from hil.experiments.drive.experiment import DRIVE
 from hil.experiments.normal_force.segments import Loads, Rows, Segment, loads_of, segments, switched_on
 from hil.experiments.summary import finite
-from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
+from hil.experiments.summary_table import WHEELS, SummaryKey, inner
 from hil.messages.load_limits import binding_names
 from hil.messages.loads import LoadMode
 from models.statics import spread_of, unevenness
@@ -33,6 +32,38 @@ WINDOW_S = 0.5
 BAND = 0.03
 # A share has settled within this part of its step.
 SHARE_BAND = 0.1
+
+# In the order of the terminal.
+RESULTS = (
+    SummaryKey("normal_force", "`spread_before`, `spread_after`: standard deviation of the wheels' mean loads over "
+        "their mean, over the second half of the last step before and of the first step with control. `spread_best`: "
+        "the static optimum with the true loads, within the limits of the cylinders; null on a real rig. `settle_s`: "
+        "from the start of that step until the spread over 0.5 s stays within 0.03 of the best (of `spread_after` on a "
+        "real rig); null: it did not. `switchings_per_s`: of the valve that is switched on most often. `limits_met`: "
+        "loads and torques were inside `normal_force`'s limits, and nothing made the controller let go",
+        rows=inner(SummaryKey("spread_before, spread_after", "", "spread before, after", 3),
+        SummaryKey("spread_best", "", "best spread these cylinders allow", 3),
+        SummaryKey("settle_s", "", "settled after", 2, "s"),
+        SummaryKey("switchings_per_s", "", "switchings of the busiest valve", 2, "1/s"),
+        SummaryKey("limits_met", "", "limits met"))),
+    SummaryKey("load_steps", "one a step of the config, and one more for each `SetLoads`: `mode`, `begin_s`, `end_s`; "
+        "means over its second half of `load_N` and `torque_Nm`; `load_wanted_N`, the nearest possible distribution; "
+        "`spread`, `spread_best`, and `spread_by` source; `settle_s` and `overshoot`, with mode uniform of the spread, "
+        "else of the wheel whose load changes most (within 10 % of its change), both of means over 0.5 s; `limits` "
+        "that kept it from its goal", rows=inner(SummaryKey("mode", "", "mode"),
+        SummaryKey("load_N", "", "loads", 0, "N"),
+        SummaryKey("load_wanted_N", "", "wanted", 0, "N", when="load_wanted_N"),
+        SummaryKey("torque_Nm", "", "torques", 1, "N m"), SummaryKey("limits", "", "kept from its goal by"))),
+    SummaryKey("load_error_N", "by source: how far its loads are from the true ones, rms over the steps by wheel; "
+        "empty on a real rig", "error of the loads, rms", 1, "N"),
+    SummaryKey("loads_from", "whose loads the other keys have: `ground_truth` of a simulated rig, `sensors`, or `twin`",
+        "loads from"),
+    SummaryKey("switchings", "how often each valve was switched on under control"),
+    SummaryKey("doubts", "why the controller let go ([how "
+        "to](../how-to/control-wheel-loads.md#what-happens-when-something-fails))"),
+    WHEELS,
+    SummaryKey("cylinders", "names of the cylinders"),
+)  # fmt: skip
 
 
 def mean_between(t_s: FloatArray, values: FloatArray, begin_s: float, end_s: float) -> FloatArray | None:
@@ -255,27 +286,3 @@ def _errors(parts: Sequence[Segment], known: Sequence[Loads]) -> dict[str, Any]:
 
 def _listed(values: FloatArray | None) -> list[float | None] | None:
     return None if values is None else [finite(float(value)) for value in values]
-
-
-def normal_force_table(summary: Mapping[str, Any]) -> Table:
-    """The table for the terminal, the verdict first."""
-    found = summary.get("normal_force") or {}
-    rows = [
-        ("spread before, after", quantity([found.get("spread_before"), found.get("spread_after")], "", 3)),
-        ("best spread these cylinders allow", quantity(found.get("spread_best"), "", 3)),
-        ("settled after", quantity(found.get("settle_s"), "s", 2)),
-        ("switchings of the busiest valve", quantity(found.get("switchings_per_s"), "1/s", 2)),
-        ("limits met", "yes" if found.get("limits_met") else "no"),
-    ]
-    for number, step in enumerate(summary.get("load_steps") or [], start=1):
-        rows.append((f"step {number}, {step['mode']}: loads", quantity(step["load_N"], "N", 0)))
-        if step["load_wanted_N"]:
-            rows.append((f"step {number}: wanted", quantity(step["load_wanted_N"], "N", 0)))
-        rows.append((f"step {number}: torques", quantity(step["torque_Nm"], "N m", 1)))
-        if step["limits"]:
-            rows.append((f"step {number}: kept from its goal by", ", ".join(step["limits"]).replace("_", " ")))
-    for name, error in (summary.get("load_error_N") or {}).items():
-        rows.append((f"error of the loads, {name}, rms", quantity(error, "N", 1)))
-    rows.append(("loads from", str(summary.get("loads_from", "-")).replace("_", " ")))
-    rows.append(("wheels, in this order", ", ".join(name.replace("_", " ") for name in summary.get("wheels") or [])))
-    return summary_table("Wheel loads", [*verdict_rows(summary), *rows, *loop_rows(summary)])

@@ -13,13 +13,12 @@ from hil.config.schema.crossing import SinkageConfig
 from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import FieldMeans, finite
-from hil.experiments.summary_table import loop_rows, quantity, summary_table, verdict_rows
+from hil.experiments.throttle import LOADS
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.recording.content import in_blocks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.table import Table
 
     from hil.recording import OpenRecord
 
@@ -46,6 +45,7 @@ class SinkageExperiment(Experiment):
     section = SinkageConfig
     states = _SinkageState
     figure = "sinkage.png"
+    results = LOADS
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)
@@ -90,19 +90,6 @@ class SinkageExperiment(Experiment):
     def label(cls, config: Config) -> str:
         """The payload."""
         return f"{cls.name}_{config.rover.payload.mass_kg:g}kg"
-
-    @classmethod
-    def table(cls, summary: Summary) -> Table:
-        """Loads and sinkage."""
-        sunk = summary.get("sinkage_m")
-        depth = quantity(None if sunk is None else 1e3 * sunk, "mm", 2)
-        rows = [
-            *verdict_rows(summary),
-            (f"wheel loads, {summary.get('load_from')}", quantity(summary.get("load_N"), "N", 1)),
-            (f"sinkage, {summary.get('sinkage_from') or 'not measured'}", depth),
-            *loop_rows(summary),
-        ]
-        return summary_table("Sinkage", rows)
 
     @classmethod
     def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:

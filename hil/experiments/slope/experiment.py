@@ -18,12 +18,11 @@ from hil.config.schema.traction import SlopeConfig
 from hil.experiments.base import FinishedRun, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.motion_summary import measurement_reasons
-from hil.experiments.summary_table import summary_table
-from hil.experiments.throttle import ThrottleExperiment, traction_of, traction_rows
+from hil.experiments.summary_table import SummaryKey
+from hil.experiments.throttle import RESULTS, ThrottleExperiment, traction_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.table import Table
 
     from hil.recording import OpenRecord
 
@@ -34,6 +33,7 @@ class SlopeExperiment(ThrottleExperiment):
     name = "slope"
     section = SlopeConfig
     figure = "slope.png"
+    results = (SummaryKey("climbed", "the slip was at most `slope.slip_limit`", "climbed"), *RESULTS)
 
     def headline(self) -> str:
         """Slope and distribution."""
@@ -56,13 +56,6 @@ class SlopeExperiment(ThrottleExperiment):
         reasons = self.reasons(run.cycle.safety, run.beside)
         reasons += measurement_reasons(found) if done else []
         return {**found, "climbed": climbed, "accepted": done and not reasons, "reasons": reasons}
-
-    @classmethod
-    def table(cls, summary: Summary) -> Table:
-        """Slope, slip and loads."""
-        climbed = ("climbed", "yes" if summary.get("climbed") else "no")
-        slope = ("slope", f"{summary.get('pitch_deg') or 0.0:g} degrees")
-        return summary_table("Slope", [slope, climbed, *traction_rows(summary)])
 
     @classmethod
     def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:

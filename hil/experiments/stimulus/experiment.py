@@ -15,7 +15,7 @@ from hil.config.schema.stimulus import OF_ACCELERATION, StimulusConfig
 from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import finite
-from hil.experiments.summary_table import SummaryKey
+from hil.experiments.summary_table import WHEELS, SummaryKey
 from hil.messages.stages import ByServo, Estimate, Goal, Prediction, Samples
 from hil.recording.content import in_blocks
 
@@ -51,7 +51,7 @@ RESULTS = (
         2, "mm"),
     SummaryKey("slide_error_rms_mm", "", "root mean square of each", 2, "mm"),
     SummaryKey("slides", "", "slides, in this order"),
-    SummaryKey("wheels", "names of the wheels, in the order of the lists", "wheels, in this order"),
+    WHEELS,
 )  # fmt: skip
 
 

@@ -15,7 +15,6 @@ from hil.control.motions.timeline import STEP_S, Playback, Timeline
 from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import finite
-from hil.experiments.summary_table import loop_rows, quantity, result_rows, summary_table, verdict_rows
 from hil.experiments.walk.judgement import (
     LEAST_WAY_M,
     RESULTS,
@@ -34,7 +33,6 @@ from hil.recording.content import in_blocks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.table import Table
 
     from hil.recording import OpenRecord
 
@@ -176,20 +174,6 @@ class WalkExperiment(Experiment):
             allowed = f"{section.most_at_limit_s:g} s (walk.most_at_limit_s)"
             reasons.append(f"{joint} took the torque limit of its servo for {limited_s:.2f} s, allowed: {allowed}")
         return reasons
-
-    @classmethod
-    def table(cls, summary: Summary) -> Table:
-        """Advance of each motion, slides of standing wheels, the verdict first."""
-        rows = result_rows(cls.results, summary)
-        for number, part in enumerate(summary.get("parts") or [], start=1):
-            shown = [quantity(part.get(one), "", 3) for one in ("wanted", "twin", "true") if part.get(one)]
-            rows.append((f"{number}, {part['motion']}: ahead, to port (m), turn (deg), up (m)", "; ".join(shown)))
-            off = [part.get(f"path_error_{one}_m") for one in ("twin", "true") if part.get(one)]
-            if off:
-                rows.append(
-                    (f"{number}, {part['motion']}: distance from the path, largest", quantity(off, "mm", 1, 1e3))
-                )
-        return summary_table("Walk", [*verdict_rows(summary), *rows, *loop_rows(summary)])
 
     @classmethod
     def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:

@@ -21,7 +21,7 @@ from hil.control.motions.steering import headings
 from hil.control.motions.timeline import STEP_S, Timeline
 from hil.experiments.base import Summary
 from hil.experiments.summary import finite
-from hil.experiments.summary_table import SummaryKey
+from hil.experiments.summary_table import SummaryKey, inner
 from hil.recording.content import per_part
 from models.plant.motion_history import PITCH, ROLL, TIME, YAW, X, Z
 
@@ -53,7 +53,10 @@ RESULTS = (
     SummaryKey("parts", "a row a step: `motion`, `from_s`, `to_s` from the begin of the motions, and ahead [m], to "
         "port [m], turn [deg] and up [m] as `wanted`, of the `twin` and `true`; `path_error_twin_m`, largest distance "
         "from the path of the step, which begins where the rover is; `position_error_twin_m`, largest distance from "
-        "where the motions say that it is at that moment; both also of `true`"),
+        "where the motions say that it is at that moment; both also of `true`",
+        rows=inner(SummaryKey("motion", "", "motion"),
+        SummaryKey("wanted, twin, true", "", "ahead, to port (m), turn (deg), up (m)", 3),
+        SummaryKey("path_error_twin_m, path_error_true_m", "", "distance from the path, largest", 1, "mm", 1e3))),
 )  # fmt: skip
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 
 from hil.experiments.summary_table import (
+    EVERY_RUN,
     LISTED,
-    disturbance_lines,
-    long_tick_lines,
     long_ticks_summary,
     machine_summary,
+    result_rows,
     simulated_rig_summary,
 )
 from hil.ipc.run_memory import LateAction
@@ -62,14 +62,13 @@ def test_the_summary_of_a_simulated_rig_says_what_was_late():
 
 
 def test_tables_have_no_line_of_it_in_virtual_time():
-    assert disturbance_lines({"machine": None, "simulated_rig": None}) == []
-    assert disturbance_lines({}) == []
+    assert result_rows(EVERY_RUN, {"machine": None, "simulated_rig": None}) == result_rows(EVERY_RUN, {}) == []
 
 
 def test_tables_say_how_many_and_the_longest():
     events = np.concatenate([stall(100, 31), late(100, 14)])
     summary = {"machine": machine_summary(events), "simulated_rig": simulated_rig_summary(events)}
-    assert disturbance_lines(summary) == [
+    assert result_rows(EVERY_RUN, summary) == [
         ("machine stalls, longest", "1, 31 ms"),
         ("simulated rig late, longest", "1, 14 ms"),
     ]
@@ -80,10 +79,13 @@ def test_the_summary_counts_them_and_has_the_longest():
     found = long_ticks_summary(events)
     assert (found["count"], found["interrupted"], found["longest_ms"]) == (3, 2, 7.5)
     assert found["longest"].startswith("the tick at 0.009 s took 7.5 ms")
-    assert long_tick_lines({"long_ticks": found})[0] == ("ticks over a period, of these interrupted", "3, 2")
+    assert result_rows(EVERY_RUN, {"loop": {"long_ticks": found}})[0] == (
+        "ticks over a period, of these interrupted",
+        "3, 2",
+    )
 
 
 def test_a_run_without_one_has_no_line_in_its_table():
     none = long_ticks_summary(np.zeros(0, EVENT))
     assert none == {"count": 0, "interrupted": 0, "longest_ms": None, "longest": ""}
-    assert long_tick_lines({"long_ticks": none}) == long_tick_lines({"long_ticks": None}) == long_tick_lines({}) == []
+    assert [result_rows(EVERY_RUN, {"loop": {"long_ticks": one}}) for one in (none, None)] == [[], []]

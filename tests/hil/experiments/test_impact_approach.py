@@ -14,7 +14,7 @@ from hil.app.run import run
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.experiments.impact.approach import KEYS, approach_keys, measured_approach
-from hil.experiments.impact.sensing import impact_table
+from hil.experiments.impact.experiment import ImpactExperiment
 from hil.messages.signals import tick_dtype
 from hil.messages.stages import SOURCE_STATES
 from hil.simulator.ground_truth import GroundTruth
@@ -100,7 +100,7 @@ def test_a_source_that_corrects_nothing_is_named_and_the_place_is_not_known(stat
     assert summary["impact_speed_sd_mps"] == pytest.approx(4e-4)
     assert (summary["hit_across_m"] is not None) is corrects
     assert summary["judged_without"] == list(found.without)
-    shown = {cell for column in impact_table(summary).columns for cell in column.cells}
+    shown = {cell for column in ImpactExperiment.table(summary).columns for cell in column.cells}
     assert set(found.without) <= shown
 
 

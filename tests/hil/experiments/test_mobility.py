@@ -11,7 +11,7 @@ import pytest
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.experiments.mobility import balance_of, mobility, mobility_summary
-from hil.experiments.summary_table import mobility_rows
+from hil.experiments.summary_table import EVERY_RUN, result_rows
 from hil.messages.signals import tick_dtype
 from tests.rover_files import cart
 
@@ -181,8 +181,10 @@ def test_the_terminal_shows_the_worst_of_each():
     shares = {"front_left": {"start": 0.2, "least": 0.11, "largest": 0.3}}
     over = {"start": 0.1, "largest": None, "largest_at_s": 2.0}
     margin = {"start": 30.0, "least": 12.5, "least_at_s": 1.5}
-    shown = mobility_rows({"mobility": {"load_share": shares, "stability_deg": margin, "friction_needed": over}})
+    shown = result_rows(
+        EVERY_RUN, {"mobility": {"load_share": shares, "stability_deg": margin, "friction_needed": over}}
+    )
     assert [value for _, value in shown] == ["11.0 %, front left", "12.5 deg at 1.50 s", "- at 2.00 s"]
     hits = {"load_share": shares, "stability_deg": margin, "friction_needed": over, "disturbed_s": 0.1014}
-    assert mobility_rows({"mobility": hits})[3] == ("near a hit or a fall, left out", "0.101 s")
-    assert mobility_rows({"mobility": None}) == mobility_rows({}) == []
+    assert result_rows(EVERY_RUN, {"mobility": hits})[3] == ("near a hit or a fall, left out", "0.101 s")
+    assert result_rows(EVERY_RUN, {"mobility": None}) == []

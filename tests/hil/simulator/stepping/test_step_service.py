@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import zmq
 
-from hil.api.stepping import StepClient, StepError
+from hil.api.stepping import Moved, StepClient, StepError
 from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
 from hil.config.schema.equipment import KeysConfig
@@ -46,6 +46,7 @@ def test_the_description_names_every_number_and_holds_the_urdf(rover):
 
 def test_a_rover_whose_wheels_touch_nothing_falls(rover):
     now = rover.state()
+    assert isinstance(now, Moved)
     later = rover.step(20_000_000, [])
     assert later.q[2] - now.q[2] == pytest.approx(-0.5 * 9.81 * 0.02**2, rel=0.05)
     assert not later.load.any()
@@ -60,6 +61,7 @@ def test_the_work_of_the_drives_is_counted_from_the_reset_on(rover):
 
 def test_a_step_that_is_sent_twice_is_done_once(rover):
     now = rover.state()
+    assert isinstance(now, Moved)
     later = rover.step(STEP_NS, level_ground(rover, now))
     rover.t_ns = now.t_ns
     with pytest.raises(StepError, match="step from 0 ns, here it is 2000000 ns"):
