@@ -212,6 +212,7 @@ class Role:
         held: what its safe state is called.
         urgent: of a command: what wakes the worker when it changes; the rest waits for the worker's next round.
         always: every rig has it, one without such parts too.
+        to_do: where a value is not measured.
     """
 
     title: str
@@ -227,20 +228,21 @@ class Role:
     held: str = ""
     urgent: Callable[[Any], object] = _none
     always: bool = False
+    to_do: str = ""
 
     def present(self, layout: Layout) -> bool:
         """Whether a rig has it."""
         return self.always or bool(self.parts(layout))
 
 
-def _instrument(name: str, title: str) -> tuple[str, Role]:
+def _instrument(name: str, title: str, says: str, to_do: str) -> tuple[str, Role]:
     """An instrument of motion."""
     channels: Callable[[Layout], tuple[str, ...]] = attrgetter(f"{name}_channels")
 
     def unread(layout: Layout) -> Reading:
         return Reading.unread(len(channels(layout)))
 
-    return name, Role(title, "readings", channels, Reading, 8, serial=True, unread=unread)
+    return name, Role(title, says, channels, Reading, 8, serial=True, unread=unread, to_do=to_do)
 
 
 def _unread_joints(layout: Layout) -> JointSample:
@@ -285,9 +287,19 @@ ROLES: dict[str, Role] = {
     "loads": Role("load channels", "load samples", attrgetter("loads"), DaqBlock, 8),
     **dict(
         (
-            _instrument("motion", "instrument outside the rover"),
-            _instrument("imu", "inertial measurement unit"),
-            _instrument("joints", "joint encoders"),
+            _instrument(
+                "motion",
+                "instrument outside the rover",
+                "measured from outside",
+                "bring what is measured into the instrument's view, and look whether the right one is set",
+            ),
+            _instrument("imu", "inertial measurement unit", "inertial readings", "look at what the instrument reports"),
+            _instrument(
+                "joints",
+                "joint encoders",
+                "joint angles",
+                "look at cable, power and address of the encoder that is named",
+            ),
         )
     ),
     "servos": Role(
