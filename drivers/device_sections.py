@@ -14,7 +14,8 @@ from drivers.calibration_sheets import CalibratedSensor, Calibration, sensitivit
 from drivers.messages import SensorName
 from drivers.section import Listed, Problem, Section
 
-Role = Literal["drives", "valves", "daq", "loads", "motion", "imu", "joints", "servos"]
+# What a device is for, its key under `devices`.
+Role = str
 # Roles of instruments that measure the rover's motion.
 INSTRUMENTS: tuple[Role, ...] = ("motion", "imu", "joints")
 T = TypeVar("T")
@@ -51,11 +52,7 @@ MovesWithin = Annotated[float, Field(ge=0.01, le=10)]
 
 
 class DeviceSection(Section):
-    """A device and its driver.
-
-    Attributes:
-        role: what the device is for, and its key under `devices`.
-    """
+    """A device and its driver."""
 
     role: ClassVar[Role]
 
@@ -201,7 +198,7 @@ class _Named(Section, Generic[T]):
         needed: every name needs a value.
     """
 
-    what: ClassVar[str]
+    what: ClassVar[Role]
     needed: ClassVar[bool] = True
     # pydantic 2.14 checks the extra values of an instance a second time, and fails
     model_config = ConfigDict(extra="allow", revalidate_instances="never")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from collections import deque
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
+from typing_extensions import override
 
 from drivers.interfaces import DeviceError, Health
 from drivers.messages import (
@@ -26,7 +27,7 @@ from drivers.sim.power import PowerModel
 from drivers.sim.protocol.plant_ports import SampledChannels
 from models.plant import InstrumentOnRig, Plant
 
-C = TypeVar("C")
+C = TypeVar("C", DriveCommand, JointCommand, ValveCommand)
 # A channel counts as overloaded from this share of its range on.
 OVERLOAD = 0.99
 
@@ -113,23 +114,68 @@ class SimDaq(_Device):
         return tuple([bool(channel.any()) for channel in reached.T])
 
 
-class _Actuators(_Device, Generic[C]):
-    """Devices that accept commands and return their state, one sample per tick.
+class Actuators(_Device, Generic[C]):
+    """Devices that accept commands and return their state, one sample per tick. They stop without commands.
+
+    Args:
+        plant, delay_ns: the rig; from the write of a command to its effect [ns].
 
     Attributes:
+        timeout_ns: without a command for so long they stop by themselves, as the drivers set real ones [ns].
         acknowledged_ns: t_ns of the newest command that they obey, -1 before the first.
+        stopped_ns: t_ns of the newest command to stop after they ran [ns], -1 while they run, and before.
+        active: they have power.
+        off_ns: when they last lost it, by a command or by their own time-out [ns]; -1: never since they had it.
+        under_way: commands that wait for their time [ns], oldest first.
     """
 
-    def __init__(self, plant: Plant, take: Callable[[C], None]) -> None:
+    timeout_ns: ClassVar[int] = 100_000_000
+
+    def __init__(self, plant: Plant, delay_ns: int = 0) -> None:
         super().__init__()
-        self._plant, self._take = plant, take
-        self._read_at = self.acknowledged_ns = -1
+        self._plant, self._delay_ns = plant, delay_ns
+        self._read_at = self.acknowledged_ns = self.stopped_ns = self.off_ns = -1
+        self._ran = self.active = False
+        self._command_ns = 0
+        self.under_way: deque[tuple[int, C]] = deque()
 
     def write(self, command: C) -> None:
         """Obey, after the link's delay if it has one."""
         if not self._open:
             raise self._not_open()
-        self._take(command)
+        if self._delay_ns:
+            self.under_way.append((command.t_ns + self._delay_ns, command))
+        else:
+            self.obey(command)
+        if self._powers(command) if self._delay_ns else self.active:
+            self._ran, self.stopped_ns = True, -1
+        elif self._ran:
+            self._ran, self.stopped_ns = False, command.t_ns
+
+    def obey(self, command: C) -> None:
+        """A command takes effect."""
+        self._apply(command)
+        self.acknowledged_ns, self._command_ns = command.t_ns, self._plant.t_ns
+        if self._powers(command):
+            self.active, self.off_ns = True, -1
+        elif self.active:
+            self.active, self.off_ns = False, self._plant.t_ns
+
+    def time_out(self, t_ns: int) -> None:
+        """Stop by themselves, if they have received nothing for too long by then [ns]."""
+        if self.active and t_ns > (due := self._command_ns + self.timeout_ns):
+            self._plant.advance(due)
+            self._stop()
+            self.active, self.off_ns = False, due
+
+    def _powers(self, command: C) -> bool:
+        raise NotImplementedError
+
+    def _apply(self, command: C) -> None:
+        raise NotImplementedError
+
+    def _stop(self) -> None:
+        raise NotImplementedError
 
     def _news(self) -> bool:
         """Whether the rig has advanced since the last reading, for the next sample; the rig is the clock."""
@@ -142,33 +188,31 @@ class _Actuators(_Device, Generic[C]):
         return True
 
 
-class SimDrives(_Actuators[DriveCommand]):
+class SimDrives(Actuators[DriveCommand]):
     """Six wheel drives with encoders.
 
     Args:
-        plant: the rig.
-        take: receives each command.
+        plant, delay_ns: as of `Actuators`.
         power: how currents and supply follow from the torques; None: the drives do not measure them.
-
-    Attributes:
-        stopped_ns: t_ns of the newest cut after they ran [ns], -1 while they run, and before.
     """
 
     name = "simulated drives"
 
-    def __init__(self, plant: Plant, take: Callable[[DriveCommand], None], power: PowerModel | None = None) -> None:
-        super().__init__(plant, take)
+    def __init__(self, plant: Plant, delay_ns: int = 0, power: PowerModel | None = None) -> None:
+        super().__init__(plant, delay_ns)
         self._power = power
-        self._ran = False
-        self.stopped_ns = -1
 
-    def write(self, command: DriveCommand) -> None:
-        """Obey, after the link's delay if it has one."""
-        super().write(command)
-        if not command.cut:
-            self._ran, self.stopped_ns = True, -1
-        elif self._ran:
-            self._ran, self.stopped_ns = False, command.t_ns
+    @override
+    def _powers(self, command: DriveCommand) -> bool:
+        return not command.cut
+
+    @override
+    def _apply(self, command: DriveCommand) -> None:
+        self._plant.set_drives(command.speed_radps, command.cut, command.duty)
+
+    @override
+    def _stop(self) -> None:
+        self._plant.set_drives((0.0,) * len(self._plant.wheel_speed), True)
 
     def read(self, t_ns: int) -> DriveSample | None:  # noqa: ARG002
         """The present speeds, once for each time of the rig."""
@@ -185,33 +229,31 @@ class SimDrives(_Actuators[DriveCommand]):
         return replace(unread, t_ns=self._plant.t_ns, current_A=currents_A, supply_V=volts)
 
 
-class SimServos(_Actuators[JointCommand]):
-    """Servos of the driven joints with encoders.
+class SimServos(Actuators[JointCommand]):
+    """Servos of the driven joints with encoders. A rover that has settled on its legs stands on them.
 
     Args:
         plant: the rig.
-        take: receives each command.
         torque_per_A: of a motor, at its joint [N m/A]; None: currents are not measured.
-
-    Attributes:
-        stopped_ns: as of `SimDrives`.
     """
 
     name = "simulated servos"
 
-    def __init__(self, plant: Plant, take: Callable[[JointCommand], None], torque_per_A: float | None = None) -> None:
-        super().__init__(plant, take)
-        self._torque_per_A = torque_per_A
-        self._ran = False
-        self.stopped_ns = -1
+    def __init__(self, plant: Plant, torque_per_A: float | None = None) -> None:
+        super().__init__(plant)
+        self._torque_per_A, self.active = torque_per_A, True
 
-    def write(self, command: JointCommand) -> None:
-        """Obey."""
-        super().write(command)
-        if not command.cut:
-            self._ran, self.stopped_ns = True, -1
-        elif self._ran:
-            self._ran, self.stopped_ns = False, command.t_ns
+    @override
+    def _powers(self, command: JointCommand) -> bool:
+        return not command.cut
+
+    @override
+    def _apply(self, command: JointCommand) -> None:
+        self._plant.set_servos(command.angle_rad, command.cut)
+
+    @override
+    def _stop(self) -> None:
+        self._plant.set_servos(self._plant.servo_angle.tolist(), True)
 
     def read(self, t_ns: int) -> JointSample | None:  # noqa: ARG002
         """The present angles, once for each time of the rig."""
@@ -224,10 +266,25 @@ class SimServos(_Actuators[JointCommand]):
         return JointSample(self._sequence, self._read_at, angles, self.acknowledged_ns, self.stopped_ns, currents_A)
 
 
-class SimValves(_Actuators[ValveCommand]):
+class SimValves(Actuators[ValveCommand]):
     """The cylinders' valves and pressure sensors; a rover without cylinders has none."""
 
     name = "simulated valves"
+    timeout_ns = 500_000_000
+
+    @override
+    def _powers(self, command: ValveCommand) -> bool:
+        return any(map(any, command.powered))
+
+    @override
+    def _apply(self, command: ValveCommand) -> None:
+        if command.regulators_Pa:
+            self._plant.set_regulators(command.regulators_Pa)
+        self._plant.set_valves(command.powered)
+
+    @override
+    def _stop(self) -> None:
+        self._plant.set_valves(((False, False),) * len(self._plant.pressure))
 
     def read(self, t_ns: int) -> ValveSample | None:  # noqa: ARG002
         """The present pressures, once for each time of the rig."""

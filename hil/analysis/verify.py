@@ -228,7 +228,7 @@ def _of_commands(rows: Recorded, events: NDArray[np.void], config: Config) -> li
     if "servos" in config.layout.links:
         servos_ns, why, held = 0, "", ("servos_cut", "set_servo_angle_rad")
         if config.rig != "simulated":
-            servos_ns, why = round(config.limits.servos_age_ms * 1e6), "limits.servos_age_ms, "
+            servos_ns, why = round(config.limits.model_dump()["servos_age_ms"] * 1e6), "limits.servos_age_ms, "
         checks.append(command_checks.confirmed_in_order("servos", rows, events))
         checks.append(command_checks.confirmed_in_time("servos", rows, held, quick_ns + servos_ns, why))
     return [

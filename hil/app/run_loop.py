@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Self
 
-from drivers.sim.rig import InProcessRig
+from drivers.sim.in_process_rig import InProcessRig
 from hil.app.backend import Backend
 from hil.config import Config
 from hil.config.schema.equipment import RealtimeConfig

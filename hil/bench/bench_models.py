@@ -175,11 +175,11 @@ def _rover() -> dict[str, Contender]:
     }
 
 
-def _driving(_: Rover, vehicle: VehicleModel, motion: VehicleState) -> BoundArguments[Scene]:
+def _driving(_: Rover, vehicle: VehicleModel, state: VehicleState) -> BoundArguments[Scene]:
     """At constant speed, with the obstacle out of reach."""
     assert vehicle.obstacle is not None
-    scene = BoundArguments(Scene(vehicle._replace(obstacle=vehicle.obstacle._replace(foot=1e9)), motion))
-    motion.drives.cut[:], motion.drives.set_speed[:] = 0.0, 0.4
+    scene = BoundArguments(Scene(vehicle._replace(obstacle=vehicle.obstacle._replace(foot=1e9)), state))
+    state.drives.cut[:], state.drives.set_speed[:] = 0.0, 0.4
     run_bound(scene, SETTLED_STEPS, DT_S)
     return scene
 
@@ -205,9 +205,9 @@ def _uneven() -> dict[str, Contender]:
 
 
 def _open_ground(name: str, changes: Mapping[str, Any]) -> Contender:
-    _, vehicle, motion = nominal_rig(load_config(name, changes)).build()
-    scene = BoundArguments(Scene(vehicle, motion))
-    motion.drives.cut[:], motion.drives.set_speed[:] = 0.0, 0.1
+    _, vehicle, state = nominal_rig(load_config(name, changes)).build()
+    scene = BoundArguments(Scene(vehicle, state))
+    state.drives.cut[:], state.drives.set_speed[:] = 0.0, 0.1
     run_bound(scene, SETTLED_STEPS, DT_S)
     return lambda count: run_bound(scene, count, DT_S)
 

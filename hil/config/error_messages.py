@@ -6,12 +6,11 @@ import difflib
 import functools
 import reprlib
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from drivers.device_sections import Role
 from drivers.registry import driver_names, driver_type
 from hil.config.problems import CrossCheckError, Problem
 from hil.config.schema.experiments import section_class
@@ -70,7 +69,7 @@ def _problem(detail: ErrorDetails, cause: Any, whole: Schema | None) -> Problem:
     location, schema = _place(detail["loc"], whole)
     if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
         value = detail["input"].get(tag(schema)) if isinstance(detail["input"], dict) else detail["input"]
-        names = driver_names(cast("Role", location[-1]))
+        names = driver_names(location[-1])
         return Problem(".".join((*location, tag(schema))), shown(value), " or ".join(names))
     key = ".".join(location) or "(file)"
     if detail["type"] == "extra_forbidden":
@@ -151,7 +150,7 @@ def _place(location: Sequence[int | str], whole: Schema | None = None) -> tuple[
         if step in kinds:
             node = resolved({"$ref": kinds[step]}, whole)
             continue
-        if kinds and (kind := driver_type(cast("Role", keys[-1]), str(step))) is not None:
+        if kinds and (kind := driver_type(keys[-1], str(step))) is not None:
             node = whole = kind.settings.model_json_schema()  # of a driver from an installed package
             continue
         if keys == ["extensions"]:

@@ -48,6 +48,8 @@ ARMED_NS = 50_000_000
 # What the devices get to confirm that they are safe: before arming is tried, where there are no sensors that have to be
 # zeroed meanwhile, and after an operator's stop [ns].
 CONFIRM_NS = 200_000_000
+# Time recorded after the last motion, drives cut [ns].
+AFTER_NS = 500_000_000
 # Marks of a run that is therefore not accepted.
 _NOT_ACCEPTED = Fault.MEASURED_NEAR_LIMIT, Fault.SPEED_NOT_FOLLOWING, Fault.DEVICE_FAULT
 

@@ -210,8 +210,10 @@ class Role:
         fields: of a command but its time, in order, by name: the field of `hil.messages.stages.Command` that holds it.
         safe: the safe state, as its command at a time [ns].
         held: what its safe state is called.
+        age_ms: of its newest sample, above which that is stale: default of limits.NAME_age_ms, and its largest value.
         urgent: of a command: what wakes the worker when it changes; the rest waits for the worker's next round.
         always: every rig has it, one without such parts too.
+        to_do: where a value is not measured.
     """
 
     title: str
@@ -225,22 +227,24 @@ class Role:
     fields: Mapping[str, str] = field(default_factory=dict)
     safe: Callable[[int, Layout], Any] = _none
     held: str = ""
+    age_ms: tuple[float, float] = 200.0, 5000.0
     urgent: Callable[[Any], object] = _none
     always: bool = False
+    to_do: str = ""
 
     def present(self, layout: Layout) -> bool:
         """Whether a rig has it."""
         return self.always or bool(self.parts(layout))
 
 
-def _instrument(name: str, title: str) -> tuple[str, Role]:
+def _instrument(channels_of: str, title: str, says: str, to_do: str) -> Role:
     """An instrument of motion."""
-    channels: Callable[[Layout], tuple[str, ...]] = attrgetter(f"{name}_channels")
+    channels: Callable[[Layout], tuple[str, ...]] = attrgetter(channels_of)
 
     def unread(layout: Layout) -> Reading:
         return Reading.unread(len(channels(layout)))
 
-    return name, Role(title, "readings", channels, Reading, 8, serial=True, unread=unread)
+    return Role(title, says, channels, Reading, 8, serial=True, unread=unread, to_do=to_do)
 
 
 def _unread_joints(layout: Layout) -> JointSample:
@@ -280,15 +284,21 @@ ROLES: dict[str, Role] = {
         fields={"powered": "valves", "regulators_Pa": "regulators_Pa", "trigger": "trigger"},
         safe=lambda t_ns, layout: ValveCommand(t_ns, layout.valves_off, layout.regulators_closed),
         held="all off",
+        age_ms=(1000.0, 10_000.0),
         urgent=lambda command: (command.powered, tuple(map(bool, command.regulators_Pa)), command.trigger),
     ),
     "loads": Role("load channels", "load samples", attrgetter("loads"), DaqBlock, 8),
-    **dict(
-        (
-            _instrument("motion", "instrument outside the rover"),
-            _instrument("imu", "inertial measurement unit"),
-            _instrument("joints", "joint encoders"),
-        )
+    "motion": _instrument(
+        "motion_channels",
+        "instrument outside the rover",
+        "measured from outside",
+        "bring what is measured into the instrument's view, and look whether the right one is set",
+    ),
+    "imu": _instrument(
+        "imu_channels", "inertial measurement unit", "inertial readings", "look at what the instrument reports"
+    ),
+    "joints": _instrument(
+        "joints_channels", "joint encoders", "joint angles", "look at cable, power and address of the encoder named"
     ),
     "servos": Role(
         "servos of the driven joints",

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from hil.messages.layout import INSTRUMENTS, SAMPLED, Layout
+from hil.messages.layout import INSTRUMENTS, ROLES, SAMPLED, Layout
 
 _TURNS = ("roll", "pitch", "yaw")
 _CHANNEL_UNITS = {"m": "m", "mps2": "m/s^2", "radps": "rad/s"}
@@ -81,12 +81,9 @@ class Signal(NamedTuple):
         return (not self.needs or bool(getattr(layout, self.needs))) and 0 not in self.shape(layout)
 
 
-_INSTRUMENT = {"motion": "measures from outside", "imu": "measures inertia", "joints": "measures the joints"}
-
-
 def _of_instrument(role: str) -> tuple[Signal, ...]:
     """The newest reading of an instrument of motion."""
-    words, channels = f"of the instrument that {_INSTRUMENT[role]}", f"{role}_channels"
+    words, channels = f"of the {ROLES[role].title}", f"{role}_channels"
     return (
         Signal(
             f"{role}_t_ns", "i8", "ns", f"when the newest reading {words} was taken, -1 before",

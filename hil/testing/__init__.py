@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hil.testing.bench import VirtualBench
-    from hil.testing.drives import roboclaw, roboteq
     from hil.testing.instruments import distance_sensor, imu, motion_capture
     from hil.testing.modbus import amplifier, encoders, regulators, relay_board
+    from hil.testing.motor_controllers import roboclaw, roboclaw_servos, roboteq
     from hil.testing.ni import ni_chassis
-    from hil.testing.servos import roboclaw_servos
     from hil.testing.whole_rig import rig
 
 __all__ = [
@@ -48,9 +47,9 @@ _MODULES = {
     "regulators": "modbus",
     "relay_board": "modbus",
     "rig": "whole_rig",
-    "roboclaw": "drives",
-    "roboclaw_servos": "servos",
-    "roboteq": "drives",
+    "roboclaw": "motor_controllers",
+    "roboclaw_servos": "motor_controllers",
+    "roboteq": "motor_controllers",
 }
 
 

@@ -148,7 +148,7 @@ def judged(result, faults):
         wrong.append(f"noticed {(safe[0]['t_ns'] - min(due_ns)) * 1e-6:.0f} ms after its bound")
     # a device that takes no command any more has stopped by its own time-out, and a delayed one by a delayed command
     allowed_ms = 100.0 + result.config.links.drives_delay_ms + LONGEST_MS
-    if (result.rig.cut_ns - int(safe[0]["t_ns"])) * 1e-6 > allowed_ms:
+    if (result.rig.drives.off_ns - int(safe[0]["t_ns"])) * 1e-6 > allowed_ms:
         wrong.append(f"stopped {reaction_ms(result):.0f} ms after the injection")
     return wrong
 

@@ -32,17 +32,12 @@ from hil.config.rig import Rig
 from hil.config.schema.devices import DevicesConfig
 from hil.config.schema.sensors import CameraConfig
 from hil.messages.check import Check
+from hil.messages.layout import ROLES
 
 # Readings are looked at for so long [ns].
 LOOK_NS = 1_000_000_000
 # Their rate may seem to differ by this share.
 RATE_OFF = 0.1
-_WORDS = {"motion": "measured from outside", "imu": "inertial readings", "joints": "joint angles"}
-_TO_DO = {
-    "motion": "bring what is measured into the instrument's view, and look whether the right one is set",
-    "imu": "look at what the instrument reports",
-    "joints": "look at cable, power and address of the encoder that is named",
-}
 
 
 def check_instrument(role: str, rig: Rig, access: Access) -> list[Check]:
@@ -56,7 +51,7 @@ def check_instrument(role: str, rig: Rig, access: Access) -> list[Check]:
     Raises:
         DeviceError: it is silent or lost.
     """
-    item = _WORDS[role]
+    item = ROLES[role].says
     readings, health = seen_readings(access, access.device(role))
     if len(readings) < 2:
         found = f"{len(readings)} readings in {LOOK_NS * 1e-9:g} s"
@@ -100,7 +95,7 @@ def _rate(role: str, readings: Sequence[Reading], wanted_hz: float) -> Check:
     found = f"{rate_hz:.1f} a second, {lost} of {len(readings) + lost} lost"
     key = f"{role}.rate_hz"
     return Check(
-        f"{_WORDS[role]}: rate",
+        f"{ROLES[role].says}: rate",
         abs(rate_hz / wanted_hz - 1.0) <= RATE_OFF,
         found,
         f"{wanted_hz:g} within {RATE_OFF:.0%} ({key})",
@@ -112,14 +107,14 @@ def _measured(role: str, readings: Sequence[Reading], channels: Sequence[str]) -
     """Values that are not measured, as of a body that is not tracked or an encoder that does not answer."""
     if not all(reading.live for reading in readings):
         to_do = "switch the instrument's program from its recording to live"
-        return Check(f"{_WORDS[role]}: measured", False, "it plays a recording back", "live readings", to_do)
+        return Check(f"{ROLES[role].says}: measured", False, "it plays a recording back", "live readings", to_do)
     missing = [sum(map(math.isnan, column)) for column in zip(*(reading.value for reading in readings), strict=True)]
     shares = [f"{name} in {count / len(readings):.0%}" for name, count in zip(channels, missing, strict=True) if count]
     ok = not any(map(math.isnan, readings[-1].value))
     found = (
         f"of {len(readings)} readings not measured: {', '.join(shares)}" if shares else "every value of every reading"
     )
-    return Check(f"{_WORDS[role]}: measured", ok, found, "every value of the newest reading", _TO_DO[role])
+    return Check(f"{ROLES[role].says}: measured", ok, found, "every value of the newest reading", ROLES[role].to_do)
 
 
 def _in_words(role: str, reading: Reading, channels: Sequence[str]) -> str:

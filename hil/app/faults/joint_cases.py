@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from drivers.sim.rig import SERVOS_TIMEOUT_NS
+from drivers.sim.devices import SimServos
 from hil.app.faults.case import VIRTUAL_TIME, Case, ExpectedOutcome
 from hil.app.faults.faulty_device import DeviceFault
 from hil.app.faults.lockstep import Disturb, LockstepRun
@@ -51,7 +51,7 @@ def servo_cases() -> Iterator[Case]:
     """Faults of the driven joints while they swing."""
     config = load_config(SERVO_RIG, SERVO_SETTINGS)
     times = ReactionTimes(config)
-    own_ms = SERVOS_TIMEOUT_NS * 1e-6 + times.tick_ms
+    own_ms = SimServos.timeout_ns * 1e-6 + times.tick_ms
     for row, made in (
         (Fault.SENSOR_STALE, DeviceFault("off")),
         (Fault.SAMPLE_NOT_FINITE, DeviceFault("garbage")),

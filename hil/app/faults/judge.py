@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.sim.rig import DRIVES_TIMEOUT_NS, SERVOS_TIMEOUT_NS
+from drivers.sim.devices import SimDrives, SimServos
 from hil.app.faults.case import ExpectedOutcome, InjectionOutcome
 from hil.app.faults.faulty_device import DeviceFault
 from hil.app.faults.lockstep import LockstepResult
@@ -151,15 +151,10 @@ def unsafe(run: LockstepResult) -> Iterator[str]:
         yield "the experiment did not end"
     if not len(faults) and ticks["cut"][-1] != 1:
         yield "the last command was no cut"
-    if rig.driven:
-        yield "the drives have power at the end"
-    if rig.powered:
-        yield "a valve has power at the end"
-    if rig.held:
-        yield "the servos have power at the end"
+    yield from (f"{role} have power at the end" for role in rig.active())
     fastest = float(np.abs(rig.plant.wheel_speed).max())
-    stood_ns = rig.plant.t_ns - rig.cut_ns
-    if rig.cut_ns >= 0 and stood_ns > STANDING_AFTER_NS and not fastest <= STANDING_RADPS:
+    stood_ns = rig.plant.t_ns - rig.drives.off_ns
+    if rig.drives.off_ns >= 0 and stood_ns > STANDING_AFTER_NS and not fastest <= STANDING_RADPS:
         yield f"a wheel turns at {fastest:.2f} rad/s at the end"
 
 
@@ -236,7 +231,7 @@ CLIPPING = 1e6
 # With it a speed is finite, and the state of the twin that follows from it is not.
 OVERFLOWING = 1e300
 # Devices that stop by themselves once they get no command.
-_DEAD_MAN_NS = {"drives": DRIVES_TIMEOUT_NS, "servos": SERVOS_TIMEOUT_NS}
+OWN_TIMEOUT_NS = {"drives": SimDrives.timeout_ns, "servos": SimServos.timeout_ns}
 _STALE = frozenset({Fault.SENSOR_STALE})
 # What a plausible wrong reading, or one that is lost now and then, may lead to; it may also lead to nothing.
 _SAMPLES = frozenset({Fault.SENSOR_DROPOUT, Fault.SENSOR_STALE, Fault.ADC_SATURATED, Fault.SEQUENCE_GAP})
@@ -366,6 +361,6 @@ class Expectations:
         Drives and servos that take no command stop by their own time-out. A command that is under way on a delayed link
         cannot be called back: the cut arrives behind it.
         """
-        late_ms = fault.ms if device in _DEAD_MAN_NS and fault.kind == "delayed" else 0.0
-        timeout_ms = _DEAD_MAN_NS.get(device, 0) * 1e-6
+        late_ms = fault.ms if device in OWN_TIMEOUT_NS and fault.kind == "delayed" else 0.0
+        timeout_ms = OWN_TIMEOUT_NS.get(device, 0) * 1e-6
         return max(detect_ms + self._delay_ms + late_ms, timeout_ms)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from drivers.interfaces import DeviceError
-from drivers.sim.rig import InProcessRig
+from drivers.sim.in_process_rig import InProcessRig
 from hil.app.faults.faulty_device import FaultyDevice
 from hil.app.run_loop import record_meta
 from hil.config import Config
@@ -192,7 +192,7 @@ class LockstepRun:
 
         def settled() -> bool:
             under_way = any(device.commands_under_way for device in self.devices.values())
-            return not (rig.driven or rig.powered or rig.held or under_way)
+            return not (rig.active() or under_way)
 
         while not settled() and rig.plant.t_ns < until_ns:
             rig.advance(rig.plant.t_ns + period_ns)

@@ -21,17 +21,17 @@ import numpy as np
 
 from drivers.host import HostComputer
 from drivers.interfaces import DeviceError
-from drivers.sim.rig import DRIVES_TIMEOUT_NS, SERVOS_TIMEOUT_NS, VALVES_TIMEOUT_NS
+from drivers.sim.devices import SimValves
 from hil.app.console import Console
 from hil.app.faults.case import LOCKSTEP, Case, ExpectedOutcome, InjectionOutcome
 from hil.app.faults.faulty_device import DeviceFault
-from hil.app.faults.judge import Expectations, Observation, judge, latched, unsafe
+from hil.app.faults.judge import OWN_TIMEOUT_NS, Expectations, Observation, judge, latched, unsafe
 from hil.app.faults.lockstep import STOPPED_AFTER_S, Disturb, LockstepResult, LockstepRun
 from hil.config import Config, load_config
 from hil.experiments.registry import summarise
 from hil.ipc.operator import LEASE, CommandMemory
 from hil.messages.fault import Fault
-from hil.messages.layout import INSTRUMENTS
+from hil.messages.layout import COMMANDED, INSTRUMENTS
 from hil.messages.stages import Command
 from hil.residuals.judgement import marks_of
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
@@ -89,7 +89,7 @@ def reaction_ms(run: LockstepResult) -> float | None:
     if not len(faults):
         return None
     safe_ns = int(faults["reaction_tick"][0]) * 1_000_000_000 // run.config.loop.rate_hz
-    return (max(safe_ns, run.rig.cut_ns, run.rig.off_ns, run.rig.released_ns) - run.injected_ns) * 1e-6
+    return (max(safe_ns, run.rig.off_ns()) - run.injected_ns) * 1e-6
 
 
 class LockstepCases:
@@ -142,9 +142,9 @@ class LockstepCases:
         for stage, method in METHODS:
             expected, name = expect(Fault.EXCEPTION), f"{stage}.{method}"
             rows.append((Fault.EXCEPTION, "exception", name, raising(stage, method), expected))
-        for device in [name for name in self._config.layout.links if name in ("drives", "valves", "servos")]:
+        for device in [name for name in self._config.layout.links if name in COMMANDED]:
             # drives and servos take no command any more: their own time-out stops them
-            own_ms = {"drives": DRIVES_TIMEOUT_NS, "servos": SERVOS_TIMEOUT_NS}.get(device, 0) * 1e-6
+            own_ms = OWN_TIMEOUT_NS.get(device, 0) * 1e-6
             expected = expect(FAULT_IN_SAFE, Fault.EXCEPTION, own_ms)
             rows.append((FAULT_IN_SAFE, "raises on every call", device, partial(_close, device), expected))
         stop, lifted, beyond = Fault.STOP_BY_OPERATOR, Fault.OUTSIDE_MODEL, Fault.COMMAND_OUT_OF_LIMIT
@@ -309,7 +309,7 @@ def cylinder_cases() -> Iterator[Case]:
     config = load_config(VALVE_RIG, VALVE_SETTINGS)
     powered = int(LockstepRun(config).run().ticks["valves"].any(axis=(1, 2)).argmax())
     # it takes no command any more, the last one included: its own time-out switches it off
-    own_ms = VALVES_TIMEOUT_NS * 1e-6 + ReactionTimes(config).tick_ms
+    own_ms = SimValves.timeout_ns * 1e-6 + ReactionTimes(config).tick_ms
     after_command, full = powered + 2, powered + round(FULL_AFTER_S * config.loop.rate_hz)
     too_high = DeviceFault("wrong", factor=OVERPRESSURE)
     for row, limit, fault, tick in (

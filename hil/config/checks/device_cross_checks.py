@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from drivers.device_sections import INSTRUMENTS
 from drivers.driver_type import Connection
 from drivers.messages import CAMERA_TRIGGER
 from drivers.registry import driver_of
@@ -21,6 +20,7 @@ from hil.config.problems import Problem
 from hil.config.rig_setup import rig_setup
 from hil.config.unchecked_config import UncheckedConfig
 from hil.messages.endpoints import is_local
+from hil.messages.layout import COMMANDED, ROLES
 
 
 def camera_cross_checks(config: UncheckedConfig) -> Iterator[Problem]:
@@ -69,7 +69,7 @@ def _each(config: UncheckedConfig) -> Iterator[Problem]:
 
 def _ages(config: UncheckedConfig) -> Iterator[Problem]:
     """No sample that comes as it should is stale."""
-    for name in ("drives", "valves", "servos"):
+    for name in COMMANDED:
         if (device := getattr(config.devices, name, None)) is None:
             continue
         least_ms, allowed_ms = PERIODS_IN_AGE * 1e3 / device.rate_hz, getattr(config.limits, f"{name}_age_ms")
@@ -82,25 +82,18 @@ def _ages(config: UncheckedConfig) -> Iterator[Problem]:
 def _rig(config: UncheckedConfig) -> Iterator[Problem]:
     """What each kind of rig needs, and what none can have."""
     devices, links = config.devices, config.layout.links
-    if devices is not None and devices.valves is not None and "valves" not in links:
-        allowed = f"null, or left out: rover.type {config.rover.type} has no cylinders, and camera.trigger is not set"
-        yield Problem("devices.valves", f"a section, {devices.valves.driver}", allowed, ("rover.type", "camera"))
-    elif devices is not None and (valves := devices.valves) and config.layout.regulators and not valves.can_regulate:
+    for section in devices.sections() if devices else ():
+        if (role := section.role) in links:
+            continue
+        keys: tuple[str, ...] = (role,)
+        why = f"with {role}: null the rig has no {ROLES[role].title}"
+        if role == "valves":
+            keys = ("rover.type", "camera")
+            why = f"rover.type {config.rover.type} has no cylinders, and camera.trigger is not set"
+        yield Problem(f"devices.{role}", f"a section, {section.driver}", f"null, or left out: {why}", keys)
+    if devices and (valves := devices.valves) and config.layout.regulators and not valves.can_regulate:
         key = "cylinders.regulators"
         yield Problem("devices.valves.driver", valves.driver, f"one that moves regulators, or {key}: none", (key,))
-    if devices is not None and devices.daq is not None and "daq" not in links:
-        allowed = "null, or left out: with daq: null the rig has no force sensors"
-        yield Problem("devices.daq", f"a section, {devices.daq.driver}", allowed, ("daq",))
-    if devices is not None and devices.loads is not None and "loads" not in links:
-        allowed = "null, or left out: with loads: null the rig has no leg sensors and no load cell"
-        yield Problem("devices.loads", f"a section, {devices.loads.driver}", allowed, ("loads",))
-    for role in INSTRUMENTS:
-        if (section := getattr(devices, role, None)) is not None and role not in links:
-            allowed = f"null, or left out: with {role}: null the rig has no such instrument"
-            yield Problem(f"devices.{role}", f"a section, {section.driver}", allowed, (role,))
-    if devices is not None and devices.servos is not None and "servos" not in links:
-        allowed = "null, or left out: with servos: null no joint is driven"
-        yield Problem("devices.servos", f"a section, {devices.servos.driver}", allowed, ("servos",))
     if config.rig == "simulated":
         return
     if config.rig == "real" and config.clock == "lockstep":

@@ -14,12 +14,13 @@ from hil.config.problems import Problem
 from hil.config.schema.servos import ServosConfig, driven_joints, servo_keys
 from hil.config.schema.wheel import axle_of
 from hil.config.unchecked_config import UncheckedConfig
+from hil.messages.layout import INSTRUMENTS
 from models.rover.imported import IMPORTED
 from models.rover.parameters import STEERING
 from models.rover.registry import WITHOUT_WHEELS
 
 # Sections that ask for wheels, ground, or a twin that is corrected.
-_OF_ROVERS = ("loads", "motion", "imu", "joints", "camera", "soil_estimation")
+_OF_ROVERS = ("loads", *INSTRUMENTS, "camera", "soil_estimation")
 
 
 def without_wheels_problems(config: UncheckedConfig) -> list[Problem]:

@@ -113,7 +113,7 @@ class JogConfig(ExperimentSection):
     joint: str = Field("", max_length=100, description='name of the driven joint to turn; "": none')
     angle_deg: float = Field(0.0, ge=-360, le=360, description="angle that the joint turns to")
     rate_degps: float = Field(5.0, gt=0, le=720, description="speed of the joint on the way there")
-    seconds: float = Field(1.0, gt=0, le=10, description="duration of the motion [s]")
+    seconds: float = Field(1.0, gt=0, le=10, description="time that it moves [s]")
 
     def problems(self, config: WholeConfig) -> list[Problem]:
         """Wheels, valves and joints that the rig has, and a speed or an angle that its limits allow."""

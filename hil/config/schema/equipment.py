@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from hil.config.schema.base import PORT, Section
 from hil.config.schema.instruments import GearboxConfig, MeasuredLimits, MotorConfig, PowerConfig
+from hil.messages.layout import COMMANDED, ROLES, Role
 
 
 class LoopConfig(Section):
@@ -145,22 +146,21 @@ class DrivesConfig(Section):
         )
 
 
-class LimitsConfig(Section):
+def _age_key(role: Role) -> Any:
+    words = f"largest age of the newest {role.says}; above it: stale"
+    return float, Field(role.age_ms[0], ge=10, le=role.age_ms[1], description=words)
+
+
+_Ages: Any = create_model("_Ages", __base__=Section, **{f"{name}_age_ms": _age_key(ROLES[name]) for name in COMMANDED})
+
+
+class LimitsConfig(_Ages, Section):  # mypy knows these keys as Any
     """Limits: commands are clamped; a reading outside them prevents arming, or leads to Safe during a run."""
 
     wheel_speed_radps: float = Field(1.0, ge=0.01, le=10, description="largest commanded wheel speed")
     wheel_acceleration_radps2: float = Field(5.0, ge=0.01, le=100, description="largest change of that speed")
     daq_age_ms: float = Field(
         10.0, ge=2, le=1000, description="largest age of the newest sample; above it: a sensor drop-out"
-    )
-    drives_age_ms: float = Field(
-        200.0, ge=10, le=5000, description="largest age of the newest wheel speeds; above it: stale"
-    )
-    valves_age_ms: float = Field(
-        1000.0, ge=10, le=10000, description="largest age of the newest answer of the valves; above it: stale"
-    )
-    servos_age_ms: float = Field(
-        200.0, ge=10, le=5000, description="largest age of the newest angles of the driven joints; above it: stale"
     )
     frozen_samples: int = Field(
         3000, ge=0, le=1000000, description="a sensor with this many equal samples in a row is frozen; 0: not checked"

@@ -13,7 +13,7 @@ from hil.config.schema.capture import DriveConfig, DriveStepConfig
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.control.hold_line import hold_line
 from hil.control.wheel_speed import Controller
-from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
+from hil.experiments.base import AFTER_NS, ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import FieldMeans, finite
 from hil.experiments.summary_table import WHEELS, SummaryKey, inner
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from hil.recording import OpenRecord
 
-# Time recorded after the last step, drives cut.
-AFTER_NS = 500_000_000
 # Part of the acceleration that the limiter allows: a loop that has lost ticks can catch up before the limiter clamps.
 OF_ACCELERATION = 0.5
 # The part of each step that is averaged: the end, after the ramp.

@@ -18,7 +18,7 @@ from drivers.messages import ValveSet
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.capture import JogConfig
-from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
+from hil.experiments.base import AFTER_NS, ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.claim import Claim
 from hil.experiments.summary_table import SummaryKey
 from hil.messages.layout import Layout
@@ -27,8 +27,6 @@ from hil.messages.stages import ByServo, ByWheel, Estimate, Goal, Prediction, Sa
 from hil.recording.content import Recorded
 from hil.safety.monitor import SafetyMonitor
 
-# Time recorded after the motion, drives cut.
-AFTER_NS = 500_000_000
 # Part of the acceleration that the limiter allows: a loop that has lost ticks can catch up before the limiter clamps.
 OF_ACCELERATION = 0.5
 

@@ -14,9 +14,9 @@ from hil.config.schema.capture import DriveStepConfig
 from hil.config.schema.normal_force import NormalForceConfig
 from hil.control.build import load_controller
 from hil.control.wheel_speed import Controller
-from hil.experiments.base import ArmingChecks, FinishedRun, Summary
+from hil.experiments.base import AFTER_NS, ArmingChecks, FinishedRun, Summary
 from hil.experiments.claim import Claim
-from hil.experiments.drive.experiment import AFTER_NS, DRIVE, DriveExperiment
+from hil.experiments.drive.experiment import DRIVE, DriveExperiment
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.motion_claims import motion_claims
 from hil.experiments.normal_force.segments import goal_of

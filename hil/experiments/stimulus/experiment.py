@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from drivers.messages import ValveSet
 from hil.config.rig import Rig
 from hil.config.schema.stimulus import OF_ACCELERATION, StimulusConfig
-from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
+from hil.experiments.base import AFTER_NS, ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import WHEELS, SummaryKey
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from hil.recording import OpenRecord
 
-# Time recorded after the table, drives cut.
-AFTER_NS = 500_000_000
 # Share of its rate with which a driven joint turns to the next row, where rows are held.
 OF_HELD_RATE = 0.5
 

@@ -12,7 +12,7 @@ import numpy as np
 from hil.config.rig import Rig
 from hil.config.schema.walk import WalkConfig
 from hil.control.motions.timeline import STEP_S, Playback, Timeline
-from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
+from hil.experiments.base import AFTER_NS, ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import finite
 from hil.experiments.walk.judgement import (
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from hil.recording import OpenRecord
-
-# Time recorded after the last motion, drives cut.
-AFTER_NS = 500_000_000
 
 
 class _WalkState(IntEnum):

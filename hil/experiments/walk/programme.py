@@ -15,7 +15,7 @@ from hil.control.motions.steering import body_height, steered, wheel_lift
 from hil.control.motions.timeline import PaceLimits, Programme, Timeline
 from hil.messages.check import Check
 
-# Part of the drives' acceleration limit that a programme may take: a loop that lost ticks can catch up.
+# Part of the wheels' acceleration limit that a programme may take: a loop that lost ticks can catch up.
 OF_ACCELERATION = 0.5
 # Part of the servos' limits that a motion takes whose duration is not given.
 OF_SERVOS = 0.8
@@ -99,9 +99,9 @@ def programme_checks(config: Config, timeline: Timeline) -> Sequence[Check]:
     limits, servos = config.limits, config.driven_joints
     drive, rate, acceleration = timeline.accelerations()
     checks = [
-        _below("speed of the drives", timeline.speeds, limits.wheel_speed_radps, "rad/s", "limits.wheel_speed_radps"),
+        _below("speed of the wheels", timeline.speeds, limits.wheel_speed_radps, "rad/s", "limits.wheel_speed_radps"),
         _below(
-            "acceleration of the drives",
+            "acceleration of the wheels",
             drive,
             OF_ACCELERATION * limits.wheel_acceleration_radps2,
             "rad/s^2",
@@ -139,8 +139,8 @@ def _whole(timeline: Timeline) -> Check:
     return Check(
         "motions",
         True,
-        f"{timeline.seconds:.1f} s, drives up to {np.abs(timeline.speeds).max():.2f} rad/s",
-        "within the limits of drives and servos",
+        f"{timeline.seconds:.1f} s, wheels up to {np.abs(timeline.speeds).max():.2f} rad/s",
+        "within the limits of wheels and servos",
     )
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from drivers.interfaces import DeviceError, Health
 from drivers.messages import DaqBlock, DriveCommand, ValveCommand
-from drivers.sim.rig import InProcessRig
+from drivers.sim.in_process_rig import InProcessRig
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
 from hil.config.rig import Rig
@@ -44,14 +44,14 @@ PARAMETERS = Built(**nominal_rig(load_config("sim_impact")).__dict__)
 def simulated_rig(*, block_samples: int = 60, opened: bool = True, **delays_ns: int) -> InProcessRig:
     rig = InProcessRig(Plant(PARAMETERS, np.random.default_rng(7)), block_samples=block_samples, **delays_ns)
     if opened:
-        for device in (rig.daq, rig.drives, rig.valves):
+        for device in (rig.devices["daq"], rig.drives, rig.devices["valves"]):
             device.open()
     return rig
 
 
 def read_all(rig: InProcessRig, t_ns: int) -> list[DaqBlock]:
     blocks = []
-    while (block := rig.daq.read(t_ns)) is not None:
+    while (block := rig.devices["daq"].read(t_ns)) is not None:
         blocks.append(block)
     return blocks
 
@@ -89,14 +89,14 @@ def test_a_block_is_not_readable_a_nanosecond_before_its_delay_is_over():
     rig = simulated_rig(block_samples=60, daq_delay_ns=5 * MS)
     rig.advance(20 * MS)
     due = last_ns(0, 60) + 5 * MS
-    assert rig.daq.read(due - 1) is None
-    assert rig.daq.read(due) is not None
+    assert rig.devices["daq"].read(due - 1) is None
+    assert rig.devices["daq"].read(due) is not None
 
 
 def test_a_block_is_not_readable_before_its_last_sample_is_taken():
     rig = simulated_rig(block_samples=60)
     rig.advance(MS)
-    assert rig.daq.read(100 * MS) is None  # a read at a future time returns no empty samples
+    assert rig.devices["daq"].read(100 * MS) is None  # a read at a future time returns no empty samples
 
 
 def test_blocks_that_were_not_read_for_a_while_are_not_lost():
@@ -111,13 +111,17 @@ def test_samples_that_were_overwritten_unread_are_an_error_and_not_garbage():
     for quarter in range(1, 4):
         rig.advance(quarter * 250 * MS)
     with pytest.raises(DeviceError, match=r"simulated DAQ: samples lost.*read more often"):
-        rig.daq.read(750 * MS)
+        rig.devices["daq"].read(750 * MS)
 
 
 def test_a_sample_is_frozen_and_stays_what_it_was():
     rig = simulated_rig()
     rig.advance(10 * MS)
-    block, drives, valves = rig.daq.read(10 * MS), rig.drives.read(10 * MS), rig.valves.read(10 * MS)
+    block, drives, valves = (
+        rig.devices["daq"].read(10 * MS),
+        rig.drives.read(10 * MS),
+        rig.devices["valves"].read(10 * MS),
+    )
     before = msgspec.to_builtins((block.sequence, block.t_ns.tolist(), block.values.tolist(), drives, valves))
     rig.drives.write(DriveCommand(10 * MS, False, SPEEDS))
     for ms in range(20, 1000, 100):  # the sample ring wraps around
@@ -133,7 +137,7 @@ def test_drives_and_valves_give_one_sample_for_each_time_of_the_rig():
     rig = simulated_rig()
     for tick in range(1, 4):
         rig.advance(tick * MS)
-        for device in (rig.drives, rig.valves):
+        for device in (rig.drives, rig.devices["valves"]):
             sample = device.read(tick * MS)
             assert (sample.sequence, sample.t_ns) == (tick, tick * MS)
             assert device.read(tick * MS) is None
@@ -142,11 +146,11 @@ def test_drives_and_valves_give_one_sample_for_each_time_of_the_rig():
 def test_encoders_and_pressures_are_those_of_the_rig():
     rig = simulated_rig()
     rig.drives.write(DriveCommand(0, False, SPEEDS))
-    rig.valves.write(ValveCommand(0, EXTEND))
+    rig.devices["valves"].write(ValveCommand(0, EXTEND))
     rig.advance(100 * MS)
     assert rig.drives.read(100 * MS).speed_radps == tuple(rig.plant.wheel_speed)
     assert min(rig.plant.wheel_speed) > 0.1
-    (port_extend, port_retract), starboard = rig.valves.read(100 * MS).pressure_Pa
+    (port_extend, port_retract), starboard = rig.devices["valves"].read(100 * MS).pressure_Pa
     assert port_extend > 1e5
     assert port_retract == pytest.approx(0.0, abs=1.0)
     assert starboard == (port_extend, port_retract)
@@ -188,18 +192,18 @@ def test_commands_under_way_take_effect_in_order():
 def test_a_regulated_cylinder_fills_to_the_pressure_of_its_regulators_command():
     regulated = replace(nominal_rig(load_config("sim_impact")), regulated=True)
     rig = InProcessRig(Plant(regulated, np.random.default_rng(7)), block_samples=60)
-    rig.valves.open()
+    rig.devices["valves"].open()
     each_way = ((True, False), (False, True))
-    rig.valves.write(ValveCommand(0, each_way))
+    rig.devices["valves"].write(ValveCommand(0, each_way))
     rig.advance(200 * MS)
     assert not rig.plant.pressure.any()  # regulators are closed at the start
     filled = 1.0 - np.exp(-250 * MS / 0.05e9)
-    rig.valves.write(ValveCommand(0, each_way, (1e5, 5e4)))
+    rig.devices["valves"].write(ValveCommand(0, each_way, (1e5, 5e4)))
     rig.advance(450 * MS)
-    assert rig.valves.read(450 * MS).pressure_Pa[0] == pytest.approx((1e5 * filled, 0.0))
-    assert rig.valves.read(451 * MS) is None
+    assert rig.devices["valves"].read(450 * MS).pressure_Pa[0] == pytest.approx((1e5 * filled, 0.0))
+    assert rig.devices["valves"].read(451 * MS) is None
     assert rig.plant.pressure[1] == pytest.approx((0.0, 5e4 * filled))
-    rig.valves.write(ValveCommand(0, each_way, (2e4,)))  # one for all
+    rig.devices["valves"].write(ValveCommand(0, each_way, (2e4,)))  # one for all
     rig.advance(700 * MS)
     rig.advance(950 * MS)
     assert rig.plant.pressure == pytest.approx(np.array([[2e4, 0.0], [0.0, 2e4]]), rel=1e-3)
@@ -208,7 +212,7 @@ def test_a_regulated_cylinder_fills_to_the_pressure_of_its_regulators_command():
 @pytest.mark.parametrize("device", ["daq", "drives", "valves"])
 def test_a_device_that_is_not_open_says_so(device):
     rig = simulated_rig(opened=False)
-    link = getattr(rig, device)
+    link = rig.devices[device]
     command = {"drives": DriveCommand(0, True, SPEEDS), "valves": ValveCommand(0, VALVES_OFF)}.get(device)
     for _ in range(2):  # never opened, then closed again
         with pytest.raises(DeviceError, match=f"{link.name}: not open"):
@@ -236,7 +240,7 @@ def test_health_tells_the_name_and_whether_the_link_is_up():
     rig = simulated_rig(opened=False)
     names = {"daq": "simulated DAQ", "drives": "simulated drives", "valves": "simulated valves"}
     for device, name in names.items():
-        link = getattr(rig, device)
+        link = rig.devices[device]
         for up in (False, True, False):
             assert link.health() == Health(name, up, 0, "simulated")
             link.close() if up else link.open()
@@ -246,14 +250,14 @@ def test_a_channel_near_the_end_of_its_range_is_flagged():
     piezo = PARAMETERS.piezo._replace(bias=np.array([0.0, 4.96, -4.96]))
     fields = {name: getattr(PARAMETERS, name) for name in RigParameters.__dataclass_fields__}
     rig = InProcessRig(Plant(RigParameters(**fields | {"piezo": piezo}), np.random.default_rng(7)), block_samples=60)
-    rig.daq.open()
+    rig.devices["daq"].open()
     rig.advance(10 * MS)
-    assert rig.daq.read(10 * MS).overload == (False, True, True)
+    assert rig.devices["daq"].read(10 * MS).overload == (False, True, True)
 
 
 def samples_of(seed: int):
     rig = build_simulated_rig(Rig(load_config("sim_impact", seed=seed)))
-    for device in (rig.daq, rig.drives):
+    for device in (rig.devices["daq"], rig.drives):
         device.open()
     rig.drives.write(DriveCommand(0, False, SPEEDS))
     rig.advance(100 * MS)
@@ -273,14 +277,14 @@ def test_the_same_seed_gives_the_same_samples_and_another_seed_others():
 def test_drives_and_valves_without_a_command_stop_by_themselves():
     rig = simulated_rig()
     rig.drives.write(DriveCommand(0, False, SPEEDS))
-    rig.valves.write(ValveCommand(0, EXTEND))
+    rig.devices["valves"].write(ValveCommand(0, EXTEND))
     rig.advance(100 * MS)
-    assert (rig.driven, rig.powered, rig.cut_ns) == (True, True, -1)
+    assert (rig.active(), rig.drives.off_ns) == (["drives", "valves"], -1)
     for ms in range(110, 500, 10):
         rig.advance(ms * MS)
-    assert (rig.driven, rig.powered, rig.cut_ns) == (False, True, 100 * MS)
+    assert (rig.active(), rig.drives.off_ns) == (["valves"], 100 * MS)
     rig.advance(510 * MS)
-    assert (rig.powered, rig.off_ns) == (False, 500 * MS)
+    assert (rig.active(), rig.off_ns()) == ([], 500 * MS)
     assert not rig.plant._state.cylinders.valve.any()
     assert (rig.plant._state.drives.cut == 1.0).all()
 

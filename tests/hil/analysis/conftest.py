@@ -67,13 +67,13 @@ def stop(rig: Any) -> None:
 
 def drop_out(rig: Any) -> None:
     """The sensors stop sending in the run-up."""
-    read = rig.simulated_rig.daq.read
-    rig.simulated_rig.daq.read = lambda t_ns: read(t_ns) if t_ns < RUN_UP_NS else None
+    read = rig.simulated_rig.devices["daq"].read
+    rig.simulated_rig.devices["daq"].read = lambda t_ns: read(t_ns) if t_ns < RUN_UP_NS else None
 
 
 def not_finite(rig: Any) -> None:
     """A channel sends NaN from the run-up on."""
-    read = rig.simulated_rig.daq.read
+    read = rig.simulated_rig.devices["daq"].read
 
     def spoilt(t_ns):
         block = read(t_ns)
@@ -81,7 +81,7 @@ def not_finite(rig: Any) -> None:
             return block
         return msgspec.structs.replace(block, values=block.values * np.array([1.0, np.nan, 1.0]))
 
-    rig.simulated_rig.daq.read = spoilt
+    rig.simulated_rig.devices["daq"].read = spoilt
 
 
 def breaks(stage: str, method: str, after: bool = False) -> Callable[[Any], None]:

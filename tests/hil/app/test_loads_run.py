@@ -30,7 +30,7 @@ def run(folder, monkeypatch, tamper=lambda _: None, *overrides: str):
 
     def open_and_tamper(*args):
         rig = open_backend(*args)
-        source = rig.simulated_rig.loads
+        source = rig.simulated_rig.devices["loads"]
         read = source.read
         source.read = lambda t_ns: tamper(t_ns, read(t_ns))
         return rig

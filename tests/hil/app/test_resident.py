@@ -151,7 +151,7 @@ class Operated:
             self.folder = folder
         rig = self.resident.rig
         if self.daq_is_silent:
-            rig.simulated_rig.daq.read = lambda _: None
+            rig.simulated_rig.devices["daq"].read = lambda _: None
         next_tick = rig.loop.clock.next
 
         def next_and_ask():

@@ -234,7 +234,7 @@ def test_a_fault_in_the_last_tick_is_not_passed_over(run):
 
 def spoil(run: Run, channel: int, value: float, blocks: int) -> None:
     """The DAQ returns `value` somewhere in some blocks, in the middle of the run-up."""
-    read, left = run.rig.simulated_rig.daq.read, [blocks]
+    read, left = run.rig.simulated_rig.devices["daq"].read, [blocks]
 
     def spoilt(t_ns):
         block = read(t_ns)
@@ -246,7 +246,7 @@ def spoil(run: Run, channel: int, value: float, blocks: int) -> None:
         volts[7, channel] = value
         return msgspec.structs.replace(block, values=volts)
 
-    run.rig.simulated_rig.daq.read = spoilt
+    run.rig.simulated_rig.devices["daq"].read = spoilt
 
 
 @pytest.mark.parametrize(("channel", "value"), [(0, np.nan), (1, np.inf), (2, -np.inf)])
@@ -275,7 +275,7 @@ def test_a_daq_that_stops_delivering_ends_in_safe_within_ten_ms_and_a_tick(run, 
     newest = []
 
     def tamper(run):
-        read = run.rig.simulated_rig.daq.read
+        read = run.rig.simulated_rig.devices["daq"].read
 
         def silent(t_ns):
             if t_ns > silent_from_s * 1e9:
@@ -285,7 +285,7 @@ def test_a_daq_that_stops_delivering_ends_in_safe_within_ten_ms_and_a_tick(run, 
                 newest.append(int(block.t_ns[-1]))
             return block
 
-        run.rig.simulated_rig.daq.read = silent
+        run.rig.simulated_rig.devices["daq"].read = silent
 
     done = run(tamper, f"loop.rate_hz={rate_hz}")
     assert_reported(done)

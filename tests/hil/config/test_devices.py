@@ -296,7 +296,7 @@ def test_a_rig_without_force_sensors_and_cylinders_needs_drives_alone() -> None:
     ("override", "key", "why"),
     [
         ("devices.valves={driver: modbus, flash_on: true}", "devices.valves", "rover.type juno has no cylinders"),
-        ("devices.daq={driver: ni}", "devices.daq", "with daq: null the rig has no force sensors"),
+        ("devices.daq={driver: ni}", "devices.daq", "with daq: null the rig has no data acquisition"),
     ],
 )
 def test_a_device_for_what_the_rig_has_not_is_refused(override: str, key: str, why: str) -> None:

@@ -133,7 +133,7 @@ def start(regulators: str, mode: str):
          f"normal_force.steps=[{', '.join(steps)}]"],
     )  # fmt: skip
     rig = build_simulated_rig(Rig(config))
-    valves = LossyValves(rig.valves)
+    valves = LossyValves(rig.devices["valves"])
     devices = RigIO(config.layout, {"drives": rig.drives, "valves": valves})
     devices.open()
     cycle = build_cycle(Rig(config), devices, NoRecord(), None)

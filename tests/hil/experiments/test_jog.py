@@ -10,8 +10,8 @@ import pytest
 
 from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
-from hil.experiments.base import ARMED_NS
-from hil.experiments.jog.experiment import AFTER_NS, JogExperiment, JogState, wheel_speeds
+from hil.experiments.base import AFTER_NS, ARMED_NS
+from hil.experiments.jog.experiment import JogExperiment, JogState, wheel_speeds
 from hil.messages.check import Check
 
 CONFIG = load_config("sim_impact")

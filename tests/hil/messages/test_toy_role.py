@@ -1,4 +1,4 @@
-"""A role of devices is added by its row, its signals and its places in the stages of a tick: both ends follow."""
+"""A role of devices is added by its row, its signals and its places in the stages of a tick: all else follows."""
 
 from __future__ import annotations
 
@@ -71,8 +71,10 @@ import msgspec
 
 from hil.app.run_loop import record_meta
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_devices import shared_device
+from hil.messages.fault import Fault
 from hil.messages.packer import tick_packer
 from hil.messages.schema import Row
 from hil.messages.signals import tick_dtype
@@ -82,6 +84,9 @@ from hil.operator.telemetry import Publisher
 from hil.processes.link_bridge import LinkBridge, feed_of
 from hil.recording import open_writer, read_trial
 from hil.runtime.rig_io import RigIO
+from hil.safety.arming import arming_checks
+from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
+from hil.safety.monitor import SafetyMonitor
 from lamp import LampCommand, LampSample
 
 config, folder = load_config("sim_impact"), Path(sys.argv[1])
@@ -103,6 +108,10 @@ assert taken == [LampCommand(9, (0.1, 0.2), True), LampCommand(30, (0.0, 0.0), F
 assert woken == [1]
 samples = rig_io.sample(40)
 assert samples.lamp == LampSample(3, 20, (0.5, 0.25), 7)
+late = rig_io.sample(320_000_020)
+assert late.lamp == samples.lamp
+fresh = {role: msgspec.structs.replace(getattr(late, role), t_ns=late.t_ns) for role in ("drives", "valves")}
+late = msgspec.structs.replace(late, **fresh)
 
 wheels, nothing = (0.0,) * 6, (0.0,) * 3
 estimate = Estimate(True, nothing, nothing, True, False, None, nothing, (math.nan, math.nan), wheels)
@@ -114,6 +123,15 @@ with open_writer(folder, config, record_meta(config)) as writer:
 [recorded] = read_trial(folder, trusted=True).tick
 assert (recorded["bright"].tolist(), recorded["lamp_on"]) == ([0.1, 0.2], 1)
 assert SampleRow("lamp", layout).of_tick(recorded) == msgspec.structs.replace(samples.lamp, sequence=1)
+rig, limit = Rig(config), config.limits.lamp_age_ms
+assert (limit, ReactionTimes(config).age("lamp")) == (200.0, 200.0)
+assert "limits.lamp_age_ms" in FAULT_TABLE[Fault.SENSOR_STALE].bound
+checks = {check.item: check.ok for check in arming_checks(rig, late, estimate, [])}
+assert (checks["lamp sample age"], checks["lamp confirmed dark"]) == (False, True)
+monitor = SafetyMonitor(rig, lambda event: None)
+monitor._check_ages(7, late)
+[stale] = [event for event in monitor.events if "lamp" in event.detail]
+assert stale.fault is Fault.SENSOR_STALE
 publisher, sent = Publisher("", 100.0, 1000.0, 0.0, layout), []
 publisher._send = lambda topic, payload: sent.append(payload)
 publisher._publish(row.array[0])
@@ -122,7 +140,7 @@ assert sent[0]["seen_lx"] == {"left": 0.5, "right": 0.25}
 
 
 @pytest.mark.slow
-def test_a_role_of_three_product_files_goes_through_link_memory_record_and_telemetry(tmp_path: Path):
+def test_a_role_of_three_product_files_has_link_memory_record_telemetry_arming_check_and_age_limit(tmp_path: Path):
     tree = tmp_path / "tree"
     messages = tree / "hil" / "messages"
     messages.mkdir(parents=True)

@@ -107,7 +107,7 @@ def trial(tmp_path):
     config = load_config("sim_impact", SHORT)
     shared = RunMemory(tmp_path, config, {})
     simulated_rig = build_simulated_rig(Rig(config))
-    for link in (simulated_rig.daq, simulated_rig.drives, simulated_rig.valves):
+    for link in (simulated_rig.devices["daq"], simulated_rig.drives, simulated_rig.devices["valves"]):
         link.open()
     bridge = LinkBridge(
         shared,

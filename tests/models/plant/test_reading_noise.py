@@ -15,12 +15,12 @@ PRESSURE_PA, SPEED_RADPS = 800.0, 0.004
 def readings(*overrides: str):
     """Pressures (n, chambers) and speeds (n, wheels) that the devices of a rig at rest read, and its plant."""
     rig = build_simulated_rig(Rig(load_config("sim_normal_force", overrides)))
-    rig.valves.open()
+    rig.devices["valves"].open()
     rig.drives.open()
     pressures, speeds = [], []
     for t_ns in range(0, 400_000, 1000):
         rig.plant.t_ns = t_ns  # no step: it stays as it is
-        pressures.append([value for pair in rig.valves.read(t_ns).pressure_Pa for value in pair])
+        pressures.append([value for pair in rig.devices["valves"].read(t_ns).pressure_Pa for value in pair])
         speeds.append(rig.drives.read(t_ns).speed_radps)
     return np.array(pressures), np.array(speeds), rig.plant
 

@@ -66,8 +66,9 @@ def test_devices_with_power_at_the_end_are_found(config):
     run = LockstepRun(config)
     run.at(TICK, inject("daq", DeviceFault("off")))
     finished = run.run()
-    finished.rig.driven = finished.rig.powered = True
-    assert list(unsafe(finished)) == ["the drives have power at the end", "a valve has power at the end"]
+    for role in ("drives", "valves"):
+        finished.rig.devices[role].active = True
+    assert list(unsafe(finished)) == ["drives have power at the end", "valves have power at the end"]
 
 
 def test_each_state_of_a_trial_has_a_tick(config):
@@ -85,5 +86,5 @@ def test_a_delayed_cut_is_waited_for_at_the_end_of_a_run(config):
     run = LockstepRun(config, after_fault_s=0.1)
     run.at(TICK, inject("drives", DeviceFault("delayed", ms=400.0)))
     finished = run.run()
-    assert finished.rig.cut_ns - finished.faults["t_ns"][0] > 300_000_000
+    assert finished.rig.drives.off_ns - finished.faults["t_ns"][0] > 300_000_000
     assert list(unsafe(finished)) == []
