@@ -10,7 +10,6 @@ from typing import Any
 from hil.analysis.campaign import RecordedCampaign
 from hil.analysis.report.groups import ENERGIES, FORCE, Group, Trial
 from hil.analysis.statistics import SPRING, Exponent, TrendVerdict
-from hil.config import Config
 
 # Of `rig`.
 _RIGS = {
@@ -50,13 +49,13 @@ class _RejectionReason:
     trials: tuple[str, ...]
 
 
-def opening(campaign: RecordedCampaign, trials: Sequence[Trial], config: Config | None, times: Sequence[str]) -> str:
+def opening(campaign: RecordedCampaign, trials: Sequence[Trial], rig: str | None, times: Sequence[str]) -> str:
     """What was done, on what, by whom and when, in one sentence.
 
     Args:
         campaign: its name, and the config that it was made with.
         trials: all.
-        config: of the campaign; None where it is not one of this version.
+        rig: of its config; None where that is not one of this version.
         times: `wall_time` of the records, in any order.
     """
     plan = campaign.meta.get("plan")
@@ -67,14 +66,15 @@ def opening(campaign: RecordedCampaign, trials: Sequence[Trial], config: Config 
     names = sorted({str(row["operator_name"]) for row in campaign.rows if row.get("operator_name")})
     by = f"led by {_listed(names)}" if names else "without an operator"
     count = f"{len(trials)} impact trial{'s' if len(trials) != 1 else ''}"
-    return f"{count} of {of}{at}, {_rig(campaign, config)}; {by}; {_when(times)}."
+    return f"{count} of {of}{at}, {_rig(campaign, rig)}; {by}; {_when(times)}."
 
 
-def _rig(campaign: RecordedCampaign, config: Config | None) -> str:
+def _rig(campaign: RecordedCampaign, rig: str | None) -> str:
     """A config of another version still says which rig it was."""
     found = re.search(r"^rig: (\w+)", str(campaign.meta.get("config", "")), re.MULTILINE)
-    rig = config.rig if config else found[1] if found else ""
-    return _RIGS.get(rig, "on a rig of which campaign.json does not say whether it was simulated")
+    return _RIGS.get(
+        rig or (found[1] if found else ""), "on a rig of which campaign.json does not say whether it was simulated"
+    )
 
 
 def _when(times: Sequence[str]) -> str:
