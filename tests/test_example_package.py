@@ -18,12 +18,13 @@ SPIN = ("experiment=spin", "spin={seconds: 0.5, speed_radps: 0.3}")
 PROTOCOL_RUN = """
 import sys
 from pathlib import Path
+from hil.config.rig import Rig
 from hil.app.faults.virtual_run import VirtualRun
 from hil.config import load_config
 
 folder, scratch = Path(sys.argv[1]) / "run", Path(sys.argv[1]) / "rig"
 folder.mkdir(), scratch.mkdir()
-run = VirtualRun(load_config("sim_wire", sys.argv[2:]), folder, scratch)
+run = VirtualRun(Rig(load_config("sim_wire", sys.argv[2:])), folder, scratch)
 moving = [run.simulated_rig.driven_radps() for step in range(30) if run.until(0.1 * step)]
 run.finish()
 safety, experiment = run.rig.cycle.safety, run.rig.cycle.experiment

@@ -147,7 +147,7 @@ def config_of(way: str, soil: str, slope_deg: float, shear_m: float, *, low: boo
 def go(way: str, soil: str, slope_deg: float, shear_m: float, *, low: bool = False) -> Gone:
     """Run the simulated rig, without noise and spread, on the set-points as they are."""
     config = config_of(way, soil, slope_deg, shear_m, low=low)
-    line = walk_timeline(config, config.walk)
+    line = walk_timeline(Rig(config), config.walk)
     plant = Plant(Rig(config).nominal, np.random.default_rng(0))
     state = plant.scene.value.state
     motor, servos = config.drives.motor, config.driven_joints

@@ -13,7 +13,6 @@ from hil.analysis.recorded_inputs import NEVER, CannotReplayError, known_until, 
 from hil.analysis.recording_checks import text_fingerprint
 from hil.analysis.recovery import holes_of
 from hil.analysis.replay import Difference, Progress, run_again
-from hil.config import Config
 from hil.config.rig import Rig
 from hil.experiments.base import FinishedRun, Summary, samples_of
 from hil.experiments.claim import FALSE, TRUTH_CHECK
@@ -76,7 +75,7 @@ class _RecordedClock:
 
 
 def recompute(
-    record: OpenRecord, config: Config, summary: Mapping[str, Any] | None, progress: Progress = lambda *_: None
+    record: OpenRecord, rig: Rig, summary: Mapping[str, Any] | None, progress: Progress = lambda *_: None
 ) -> Recomputed:
     """Work out a run's ticks and summary from its record alone.
 
@@ -85,14 +84,14 @@ def recompute(
 
     Args:
         record: of the run.
-        config: as the record holds it.
+        rig: of the config that the record holds.
         summary: of the run, which alone knows how many ticks the clock skipped; None: there is none.
         progress: see `run_again`.
 
     Raises:
         ValueError: today's program raises an exception on it.
     """
-    rig = Rig(config)
+    config = rig.config
     cycle, lacking, ticks, differences = _cycle(record, rig, summary, progress)
     missing = sum(last - first + 1 for first, last in holes_of(rows["tick"] for rows in in_blocks(record.tick)))
     live = config.clock == "realtime"

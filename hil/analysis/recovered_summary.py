@@ -12,6 +12,7 @@ from hil.analysis.recording_checks import schema_mismatch, wrong_channels
 from hil.analysis.recovery import EndedByItselfError, Recovered
 from hil.analysis.recovery import recover as recover_record
 from hil.config import ConfigError, parse_config
+from hil.config.rig import Rig
 from hil.experiments.base import Summary
 from hil.experiments.summary import FILE_NAME as SUMMARY
 from hil.experiments.summary import with_digests, write_summary
@@ -81,7 +82,7 @@ def _summary(record: OpenRecord) -> Mapping[str, Any]:
         raise RecordError(f"its config is not one of this version: {error.problems[0]}") from None
     if wrong := schema_mismatch(record, config.layout) or wrong_channels(record, config.layout):
         raise RecordError(f"its summary cannot be made by this version: {wrong}")
-    recomputed = recompute(record, config, None)
+    recomputed = recompute(record, Rig(config), None)
     summary = dict(recomputed.summary)
     if recomputed.lacking:
         summary["reasons"] = [*summary["reasons"], f"recovered: it cannot be judged, {recomputed.lacking}"]

@@ -17,7 +17,8 @@ from hil.analysis.digests import digest_checks
 from hil.analysis.recompute import NO_ROOM, Recomputed, disagreements, lacking_keys, peaks_as_read, recompute
 from hil.analysis.recording_checks import schema_mismatch, text_fingerprint, wrong_channels
 from hil.analysis.replay import Progress
-from hil.config import Config, ConfigError, parse_config
+from hil.config import ConfigError, parse_config
+from hil.config.rig import Rig
 from hil.config.schema.devices import DevicesConfig
 from hil.experiments.impact.release import Release
 from hil.ipc.run_memory import FOLDER
@@ -77,27 +78,27 @@ def _checks(
         return [*checks, Check("version", False, mismatch, allowed)]
     if wrong := wrong_channels(record, config.layout):
         return [*checks, Check("channels", False, wrong, "as many in both")]
-    loop = summary.get("loop") if summary else None
+    rig, loop = Rig(config), summary.get("loop") if summary else None
     ticks = recording_checks.in_order(record.tick)
-    whole = _of_ticks(record, ticks, config.loop.rate_hz, loop)
+    whole = _of_ticks(record, ticks, rig.rate_hz, loop)
     # a tick whose row of /timing a kill has cut off is run all the same
     trusted = all(check.ok for check in (*proven, *whole) if check.item != "timing")
     return [
         *checks,
-        *_worked_out(record, config, summary, progress, trusted=trusted),
+        *_worked_out(record, rig, summary, progress, trusted=trusted),
         *whole,
-        *_of_samples(record, config),
-        *_of_commands(ticks, record.events, config),
+        *_of_samples(record, rig),
+        *_of_commands(ticks, record.events, rig),
     ]
 
 
 def _worked_out(
-    record: OpenRecord, config: Config, summary: Mapping[str, Any] | None, progress: Progress, *, trusted: bool
+    record: OpenRecord, rig: Rig, summary: Mapping[str, Any] | None, progress: Progress, *, trusted: bool
 ) -> tuple[Check, Check]:
     """Summary and ticks, worked out again. What is not what was recorded is not run: it may take for ever."""
     wrong = "" if trusted else "not worked out again: digests or ticks are not right"
     try:
-        recomputed = recompute(record, config, summary, progress) if trusted else None
+        recomputed = recompute(record, rig, summary, progress) if trusted else None
     except ValueError as error:
         recomputed, wrong = None, str(error)
     version = record.meta.get("version")
@@ -186,8 +187,8 @@ def _of_ticks(record: OpenRecord, rows: Recorded, rate_hz: int, loop: Mapping[st
     ]
 
 
-def _of_samples(record: OpenRecord, config: Config) -> list[Check]:
-    checks = []
+def _of_samples(record: OpenRecord, rig: Rig) -> list[Check]:
+    checks, config = [], rig.config
     for group, name, section in (("daq", "", config.daq), ("loads", "load ", config.loads)):
         if section is None:
             continue
@@ -198,7 +199,7 @@ def _of_samples(record: OpenRecord, config: Config) -> list[Check]:
             recording_checks.blocks_missing(samples.blocks, newest, name),
             recording_checks.block_length(samples, length, all_kept, group, name),
         ]
-        if group == "daq" or _evenly_sampled(config.devices, config.rig):
+        if group == "daq" or _evenly_sampled(config.devices, rig.kind):
             checks.append(recording_checks.sample_times(samples, section.rate_hz, length, name))
     return checks
 
@@ -209,9 +210,9 @@ def _evenly_sampled(devices: DevicesConfig | None, rig: str) -> bool:
     return device is None or loads_driver(device).even
 
 
-def _of_commands(rows: Recorded, events: NDArray[np.void], config: Config) -> list[Check]:
-    quick_ns = DEAD_MAN_NS - -1_000_000_000 // config.loop.rate_hz
-    devices = config.devices if config.rig != "simulated" else None
+def _of_commands(rows: Recorded, events: NDArray[np.void], rig: Rig) -> list[Check]:
+    quick_ns, config = DEAD_MAN_NS - -1_000_000_000 // rig.rate_hz, rig.config
+    devices = config.devices if rig.kind != "simulated" else None
     drives_ns, why = round(config.links.drives_delay_ms * 1e6), "links.drives_delay_ms, "
     if devices is not None and devices.drives is not None:
         drives_ns, why = _periods_ns(devices.drives.rate_hz), "two periods of devices.drives.rate_hz, "
@@ -219,25 +220,23 @@ def _of_commands(rows: Recorded, events: NDArray[np.void], config: Config) -> li
         command_checks.confirmed_in_order("drives", rows, events),
         command_checks.confirmed_in_time("drives", rows, ("cut", "set_speed_radps"), quick_ns + drives_ns, why),
     ]
-    if "valves" in config.layout.links:
+    if "valves" in rig.layout.links:
         valves_ns, why, switched = 0, "", ("valves", "camera_trigger")
         if devices is not None and devices.valves is not None:
             valves_ns, why = _periods_ns(devices.valves.rate_hz), "two periods of devices.valves.rate_hz, "
         checks.append(command_checks.confirmed_in_order("valves", rows, events))
         checks.append(command_checks.confirmed_in_time("valves", rows, switched, quick_ns + valves_ns, why))
-    if "servos" in config.layout.links:
+    if "servos" in rig.layout.links:
         servos_ns, why, held = 0, "", ("servos_cut", "set_servo_angle_rad")
-        if config.rig != "simulated":
+        if rig.kind != "simulated":
             servos_ns, why = round(config.limits.model_dump()["servos_age_ms"] * 1e6), "limits.servos_age_ms, "
         checks.append(command_checks.confirmed_in_order("servos", rows, events))
         checks.append(command_checks.confirmed_in_time("servos", rows, held, quick_ns + servos_ns, why))
     return [
         *checks,
         command_checks.cut_in_safe(rows),
-        command_checks.safe_after_fault(rows, events[~only_marks(events)], warnings_for(config)),
-        command_checks.cut_at_impact(
-            rows, events, Release(config.trial, config.seed) if config.section.impact else None
-        ),
+        command_checks.safe_after_fault(rows, events[~only_marks(events)], warnings_for(rig)),
+        command_checks.cut_at_impact(rows, events, Release(config.trial, config.seed) if rig.section.impact else None),
     ]
 
 

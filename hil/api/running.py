@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from hil.api.notebook import shown_in_cell
 from hil.api.result import Result
-from hil.app.run import run_experiment, run_in_virtual_time
+from hil.app.run import run_experiment
 from hil.app.warm_up import warm_up
 from hil.config import Config, load_config
 from hil.config.rig import Rig
@@ -126,7 +126,5 @@ def _run_in(folder: Path, config: Config, progress: Progress) -> tuple[dict[str,
     with lines_to(progress) as report:
         if config.clock == "lockstep":
             warm_up(Rig(config), report)
-            outcome = run_in_virtual_time(config, folder, report, figure=False)
-        else:
-            outcome = run_experiment(config, folder, report, figure=config.rig == "real")
+        outcome = run_experiment(config, folder, report, figure=config.rig == "real", one_of_many=True)
     return outcome.summary, outcome.exit_code

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from drivers.host import COMPUTER, Host
-from hil.config import Config
+from hil.config.rig import Rig
 from hil.ipc.run_memory import RunMemory
 from hil.messages.fault import Event
 from hil.processes.lifecycle import Process
@@ -63,14 +63,14 @@ class Backend(Protocol):
         """Tell viewers how it ended."""
 
     def next_run(
-        self, folder: Path, latched: Sequence[Event], config: Config | None = None, *, attended: bool | None = None
+        self, folder: Path, latched: Sequence[Event], rig: Rig | None = None, *, attended: bool | None = None
     ) -> None:
         """Make it ready for a run in another folder, with new devices, cycle and loop.
 
         Args:
             folder: of that run; exists and is empty.
             latched: faults that nobody has cleared.
-            config: of that run and those that follow, of the same rig and with the same layout; None: as before.
+            rig: of that run and those that follow, the same with the same layout; None: as before.
             attended: an operator arms and starts them; None: as before.
 
         Raises:
@@ -93,7 +93,7 @@ class Platform:
 
     host: Host = COMPUTER
     launch: Launch = Process
-    connect: Callable[[Config, Path | None, ExitStack], tuple[Endpoints, RigControl]] = connect
+    connect: Callable[[Rig, Path | None, ExitStack], tuple[Endpoints, RigControl]] = connect
     waker: Callable[[RunMemory, str], Callable[[], None]] = lambda shared, name: shared.wake_ups[name].wake
     make_clock: Callable[[int, float], RealtimeClock] = RealtimeClock
     boottime: Callable[[], int] = lambda: time.clock_gettime_ns(time.CLOCK_BOOTTIME)

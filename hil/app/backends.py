@@ -23,7 +23,6 @@ from hil.app.pace_check import refuse_slow_links
 from hil.app.rig_lock import RigLock
 from hil.app.run_loop import record_meta
 from hil.app.warm_up import warm_up
-from hil.config import Config
 from hil.config.rig import Rig
 from hil.experiments.build_cycle import MakeExperiment, build_cycle
 from hil.ipc.run_memory import FOLDER, RECORDER, LateAction, RunMemory, healths, late_since, write_stops
@@ -63,7 +62,7 @@ class RealtimeBackend(Backend):
     """The loop in this process and against the wall clock; devices or simulated rig, recorder and watchdog in theirs.
 
     Args:
-        config: of the rig and the trial.
+        rig: of the config; the experiment is in it.
         folder: of the first run.
         progress: called with what is going on.
         stack: closes it all.
@@ -79,7 +78,7 @@ class RealtimeBackend(Backend):
 
     def __init__(
         self,
-        config: Config,
+        rig: Rig,
         folder: Path,
         progress: Progress,
         stack: ExitStack,
@@ -90,27 +89,28 @@ class RealtimeBackend(Backend):
         endpoints: Path | None = None,
         platform: Platform = THIS_COMPUTER,
     ) -> None:
-        stack.enter_context(RigLock(config))
-        warm_up(Rig(config), progress)
+        config, real = rig.config, rig.kind != "simulated"
+        stack.enter_context(RigLock(rig.kind, config.devices))
+        warm_up(rig, progress)
         self._platform, self._host, self._make = platform, platform.host, make
         self._attended, self._console = attended, console
         self._control: RigControl | None = None
         self._endpoints: Endpoints | None = None
         self._links: dict[str, Any] | None = None
-        self._as_given = config  # the record holds it so, without the ports of a simulated rig
-        meta = record_meta(config, attended=attended)
-        if config.rig == "simulated_wire":
+        self._as_given = rig  # the record holds it so, without the ports of a simulated rig
+        meta = record_meta(rig, attended=attended)
+        if rig.kind == "simulated_wire":
             progress("starting the simulated rig at the protocol level, which settles on its soil")
-            self._endpoints, self._control = platform.connect(config, endpoints, stack)
+            self._endpoints, self._control = platform.connect(rig, endpoints, stack)
             config = at_endpoints(config, self._endpoints)
         self.shared = shared = RunMemory(folder, config, meta)
         self._supervisor = supervisor = WorkerSupervisor(shared, platform.host, platform.launch)
         stack.callback(self._tidy)
         stack.enter_context(supervisor)
         links = config.layout.links
-        self._workers = ("simulated_rig",) if config.rig == "simulated" else links
-        write_stops(shared, {} if config.rig == "simulated" else DriverFactory(config).stop_frames())
-        what = "the simulated rig, which settles on its soil" if config.rig == "simulated" else ", ".join(links)
+        self._workers = links if real else ("simulated_rig",)
+        write_stops(shared, DriverFactory(config.devices, rig.setup).stop_frames() if real else {})
+        what = ", ".join(links) if real else "the simulated rig, which settles on its soil"
         progress(f"starting {what}, the recorder and the watchdog")
         self._began_ns = self._host.now_ns()
         serial = [name for name in self._workers if name in SERIAL_LINKS]
@@ -143,15 +143,16 @@ class RealtimeBackend(Backend):
             for name in config.layout.links
         }
         self.rig_io = RigIO(config.layout, devices, self._console)
+        rig = Rig(config)
         self.cycle = build_cycle(
-            Rig(config), self.rig_io, record_sink, shared.run, make=self._make, attended=self._attended, latched=latched
+            rig, self.rig_io, record_sink, shared.run, make=self._make, attended=self._attended, latched=latched
         )
         self._clock = self._platform.make_clock(config.loop.rate_hz, config.realtime.spin_share)
         supervisor, suspension = self._supervisor, SuspensionMonitor(self._host.now_ns, self._platform.boottime)
         alarms = [suspension.alarm, supervisor.alarm, *supervisor.reports, record_sink.alarm]
         feed = supervisor.feed
         if self._console:
-            self._console.attend(self.cycle, shared.run, config)
+            self._console.attend(self.cycle, shared.run, rig)
             alarms.append(self._console.alarm)
             feed = self._feed_and_show
         self.loop = Loop(self._clock, self.cycle, alarms, feed)
@@ -164,13 +165,13 @@ class RealtimeBackend(Backend):
 
     @override
     def next_run(
-        self, folder: Path, latched: Sequence[Event], config: Config | None = None, *, attended: bool | None = None
+        self, folder: Path, latched: Sequence[Event], rig: Rig | None = None, *, attended: bool | None = None
     ) -> None:
         """A simulated rover is put back to its start place, a real one by the operator."""
         shared = self.shared
-        if config is not None:
-            self._as_given = config
-            shared.config = config if self._endpoints is None else at_endpoints(config, self._endpoints)
+        if rig is not None:
+            self._as_given = rig
+            shared.config = rig.config if self._endpoints is None else at_endpoints(rig.config, self._endpoints)
         config, self._attended = shared.config, self._attended if attended is None else attended
         if lost := self.lost():
             raise DeviceError(f"{lost}; no further run can be made on the rig as it is open: start the command again")
@@ -204,7 +205,7 @@ class RealtimeBackend(Backend):
         """Set t_ns = 0 for all of them. Raises DeviceError: one of them is gone; NotArmedError: a link is too slow."""
         with self._lateness_named():
             self._supervisor.check_started()
-        refuse_slow_links(self.shared.config, self.shared, self._host)
+        refuse_slow_links(self.shared.config.rig, self.shared.config.devices, self.shared, self._host)
         start = np.zeros(1, START)
         self.shared.start.read(start)
         start["over"] = 0

@@ -10,8 +10,9 @@ from typing import Any, Protocol, TypeAlias
 
 from hil.app.console import Console, obstacle_shown
 from hil.app.resident import LatchedFaults
-from hil.config import Config, ConfigError
-from hil.config.operator_settings import SEED, Settings, Value, as_overrides, settings_of
+from hil.config import ConfigError
+from hil.config.operator_settings import SEED, ChangeableKeys, Settings, Value, as_overrides
+from hil.config.rig import Rig
 from hil.messages.operator_input import ChoosePlan, Set
 
 
@@ -66,8 +67,8 @@ class CampaignRuns(Protocol):
         """It will not go on: the next start begins a new one."""
 
 
-# Called with the config, and with the plan as operators see it, whenever one of them is another.
-Show: TypeAlias = Callable[[Config, Mapping[str, Any] | None], None]
+# Called with the rig, and with the plan as operators see it, whenever one of them is another.
+Show: TypeAlias = Callable[[Rig, Mapping[str, Any] | None], None]
 
 
 class CommandRefusedError(Exception):
@@ -122,15 +123,15 @@ class Changes:
         if command.more:
             return ""
         values, self._gathered = self._gathered, {}
-        settings, before = self._settings, settings_of(self._settings.config)
+        settings, before = self._settings, ChangeableKeys(self._settings.config).values()
         config, changed = settings.with_values(values)
         if self._campaign is not None:
             self._campaign.prepare(as_overrides(changed), changed.get(SEED))
-        settings.take(config, changed)
+        settings.config, settings.changed = config, changed
         self._console.status.settings.changed = changed
         self._console.status.obstacle = obstacle_shown(config.trial, config.section)
         self._show_now()
-        now = settings_of(config)
+        now = ChangeableKeys(config).values()
         done = ", ".join(f"{key} is {_plain(now[key])} (was {_plain(before[key])})" for key in values)
         return "; ".join(filter(None, [done, settings.differences()]))
 
@@ -145,7 +146,7 @@ class Changes:
         return f"the plan is {name}"
 
     def _show_now(self) -> None:
-        self._show(self._settings.config, self._campaign.shown() if self._campaign else None)
+        self._show(Rig(self._settings.config), self._campaign.shown() if self._campaign else None)
 
     def done(self) -> None:
         """A change is in force: say so."""
@@ -154,7 +155,3 @@ class Changes:
 
 def _plain(value: Value) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def show_nothing(_: Config, __: Mapping[str, Any] | None) -> None:
-    """Nobody looks on."""

@@ -6,7 +6,7 @@ import os
 from contextlib import ExitStack
 
 from hil.app.server_process import ServerProcess
-from hil.config import Config
+from hil.config.schema.equipment import OperatorConfig
 from hil.ipc.operator import CommandMemory
 from hil.operator.curve import own_path
 from hil.operator.runtime_folder import Running
@@ -29,17 +29,17 @@ class CommandServer(ServerProcess):
 
     server = "command"
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, section: OperatorConfig, name: str) -> None:
         super().__init__()
-        keys = config.operator.keys
-        self._name = config.name
+        keys = section.keys
+        self._name = name
         self._keys = [] if keys is None else [str(own_path(path)) for path in (keys.secret, keys.clients)]
         with ExitStack() as stack:
             self._folder = self._make_folder(stack)
             self.token_file = None if keys else self._folder.new_token()
             self.memory = CommandMemory(self._folder.memory, create=True)
             stack.callback(self.memory.close)
-            self.endpoint = config.operator.endpoint
+            self.endpoint = section.endpoint
             self._begin(stack)
 
     def _start(self) -> None:

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from drivers.host import COMPUTER, Host
-from hil.config import Config
+from hil.config.rig import Rig
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.config.schema.trial import TrialConfig
 from hil.experiments.base import ARMED, IDLE, Experiment
@@ -229,17 +229,17 @@ class Console:
         """The faults latched in the newest run."""
         return () if self._cycle is None else self._cycle.safety.events
 
-    def attend(self, cycle: Cycle, folder: Path, config: Config) -> None:
+    def attend(self, cycle: Cycle, folder: Path, rig: Rig) -> None:
         """Watch the lease for a run, and show its state.
 
         Args:
             cycle: that the loop will run.
             folder: of the run.
-            config: of the run.
+            rig: of the run.
         """
         self._cycle, self._lost, self._look_ns = cycle, None, 0
-        self.status.run, self.status.experiment = str(folder), config.experiment
-        self.status.obstacle = obstacle_shown(config.trial, config.section)
+        self.status.run, self.status.experiment = str(folder), rig.config.experiment
+        self.status.obstacle = obstacle_shown(rig.config.trial, rig.section)
         self.status.refused, self.status.warnings = [], []
 
     def read(self) -> OperatorInput:

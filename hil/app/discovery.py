@@ -13,8 +13,7 @@ from drivers.driver_type import Connection, DriverType
 from drivers.interfaces import DeviceError, IoDevice, PolledDevice
 from drivers.registry import built_in, driver_of
 from drivers.serial.ports import SerialPortInfo, serial_ports
-from hil.config import Config
-from hil.config.rig_setup import rig_setup
+from hil.config.rig import Rig
 from hil.config.schema.devices import DevicesConfig
 
 # What an instrument on the network sends is looked at for so long [ns].
@@ -70,20 +69,21 @@ class DiscoveredDevices(NamedTuple):
     keys: tuple[Key, ...]
 
 
-def find_devices(config: Config | None = None, server: str | None = None) -> DiscoveredDevices:
+def find_devices(rig: Rig | None = None, server: str | None = None) -> DiscoveredDevices:
     """List serial ports, and devices behind device servers.
 
     Args:
-        config: whose keys are looked up, and whose device servers are asked; None: none.
-        server: HOST:PORT of the only device server to ask; None: those of the config, or this computer.
+        rig: whose keys are looked up, and whose device servers are asked; None: none.
+        server: HOST:PORT of the only device server to ask; None: those of its config, or this computer.
     """
-    asked = _servers(config.devices if config else None)
+    devices = rig.config.devices if rig else None
+    asked = _servers(devices)
     servers = {
         kind.name: tuple(_of(kind, each) for each in ([server] if server is not None else dict.fromkeys(addresses)))
         for kind, addresses in asked.items()
     }
-    network = tuple(_network(config)) if config else ()
-    keys = tuple(_keys(config.devices, servers, server, network)) if config else ()
+    network = tuple(_network(rig)) if rig else ()
+    keys = tuple(_keys(devices, servers, server, network)) if rig else ()
     return DiscoveredDevices(serial_ports(), servers, network, keys)
 
 
@@ -108,13 +108,13 @@ def _of(kind: DriverType[Any], server: str) -> _ServerFound:
         return _ServerFound(server, (), str(error))
 
 
-def _network(config: Config) -> Iterator[_NetworkFound]:
+def _network(rig: Rig) -> Iterator[_NetworkFound]:
     """Ask each instrument on the network, and look at what it sends for LOOK_NS."""
-    for section in config.devices.sections() if config.devices else ():
+    for section in rig.config.devices.sections() if rig.config.devices else ():
         kind = driver_of(section)
         for connection in kind.connections(section):
-            if connection.network and connection.name and section.role in config.instruments:
-                yield _asked(connection.name, section.driver, kind.make(section, rig_setup(config)))
+            if connection.network and connection.name and section.role in rig.config.instruments:
+                yield _asked(connection.name, section.driver, kind.make(section, rig.setup))
 
 
 def _asked(address: str, driver: str, device: PolledDevice) -> _NetworkFound:

@@ -9,12 +9,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from drivers.device_sections import DeviceSection
+from drivers.driver_type import RigSetup
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError, PolledDevice, StopFrames
 from drivers.registry import driver_of
 from hil.config import Config
 from hil.config.error_messages import problems_of
 from hil.config.rig_setup import rig_setup
+from hil.config.schema.devices import DevicesConfig
 from hil.ipc.run_memory import RunMemory
 from hil.messages.layout import COMMANDED
 from hil.processes.link_bridge import Feed, feed_of
@@ -24,14 +26,17 @@ class DriverFactory:
     """Makes the drivers of one rig.
 
     Args:
-        config: of the rig, with all ports.
+        devices: section of the config, with all ports; each device that is made is in it.
+        rig: what the drivers have to know of the rig.
         alive: called while a driver waits.
         host: whose clock and ports are used.
     """
 
-    def __init__(self, config: Config, alive: Alive = lambda: None, host: Host = COMPUTER) -> None:
-        assert config.devices is not None  # ensured by the checks of the config
-        self._devices, self._setup = config.devices, rig_setup(config)
+    def __init__(
+        self, devices: DevicesConfig | None, rig: RigSetup, alive: Alive = lambda: None, host: Host = COMPUTER
+    ) -> None:
+        assert devices is not None  # ensured by the checks of the config
+        self._devices, self._setup = devices, rig
         self._host, self._alive = host, alive
 
     def device(self, role: str) -> Any:
@@ -47,7 +52,7 @@ class DriverFactory:
 
 def open_link(name: str, shared: RunMemory, alive: Alive, host: Host = COMPUTER) -> tuple[PolledDevice, Feed]:
     """Open a device by the name of its link; the device, and its feed to shared memory. Raises DeviceError."""
-    device = DriverFactory(shared.config, alive, host).device(name)
+    device = DriverFactory(shared.config.devices, rig_setup(shared.config), alive, host).device(name)
     feed = feed_of(shared, name, device)
     device.open()
     return device, feed

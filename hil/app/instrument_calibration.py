@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from hil.config import Config
+from hil.config.rig import Rig
 from hil.config.schema.ground_and_obstacle import GroundConfig, SoilConfig
 from hil.config.schema.instruments import MotionConfig
 from hil.signals.alignment import (
@@ -71,17 +71,17 @@ class Alignment:
         self.sheet[key] = [round(value, 4) for value in turns_deg]
 
 
-def calibrate_motion(record: Recorded, config: Config) -> Alignment:
+def calibrate_motion(record: Recorded, rig: Rig) -> Alignment:
     """Axes, origin, delay and noise of the instrument outside the rover.
 
     Args:
         record: of a run in which the rover stood, drove straight ahead and, for the delay, back.
-        config: of the run.
+        rig: of the run.
 
     Raises:
         CalibrationError: the record lacks what is needed.
     """
-    section = config.motion
+    config, section = rig.config, rig.config.motion
     if section is None:
         raise CalibrationError("the rig has no instrument of that role (section motion)")
     _level(config.ground)
@@ -172,17 +172,17 @@ def _delay(
         result.sheet["delay_ms"] = round(found.value, 1)
 
 
-def calibrate_imu(record: Recorded, config: Config) -> Alignment:
+def calibrate_imu(record: Recorded, rig: Rig) -> Alignment:
     """Turn of the inertial unit on the main body, and its noise.
 
     Args:
         record: of a run in which the rover stood at the start; for the yaw it drove straight as well.
-        config: of the run.
+        rig: of the run.
 
     Raises:
         CalibrationError: the record lacks what is needed.
     """
-    section = config.imu
+    config, section = rig.config, rig.config.imu
     if section is None:
         raise CalibrationError("the rig has no instrument of that role (section imu)")
     readings = new_readings(record.tick, "imu")
@@ -222,19 +222,20 @@ def calibrate_imu(record: Recorded, config: Config) -> Alignment:
 
 
 def calibrate_joints(
-    record: Recorded, config: Config, turned: Recorded | None = None, angles_deg: Mapping[str, float] | None = None
+    record: Recorded, rig: Rig, turned: Recorded | None = None, angles_deg: Mapping[str, float] | None = None
 ) -> Alignment:
     """Zeros of the joints' encoders, their noise, and their sense.
 
     Args:
         record: of a run in which the rover stood on level ground.
-        config: of the run.
+        rig: of the run.
         turned: of a run in which it stood with some joints turned; None: the senses stay as the config says.
         angles_deg: about what angles these joints had then, by name [deg].
 
     Raises:
         CalibrationError: the records lack what is needed.
     """
+    config = rig.config
     if config.joints is None:
         raise CalibrationError("the rig has no instrument of that role (section joints)")
     _level(config.ground)

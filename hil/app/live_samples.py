@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from drivers.interfaces import DeviceError
 from hil.app.check.access import open_access, read_blocks
-from hil.config import Config
+from hil.config.rig import Rig
 
 # Nothing may touch the sensors for so long from the beginning on [ns].
 UNTOUCHED_NS = 1_000_000_000
 
 
 def live_samples(
-    config: Config,
+    rig: Rig,
     seconds: float,
     what_to_do: str,
     progress: Callable[[str], None] = lambda _: None,
@@ -27,7 +27,7 @@ def live_samples(
     """Readings (n, channels) [V] of a rig's force sensors from now on, without a gap.
 
     Args:
-        config: of the rig; it has force sensors.
+        rig: with force sensors.
         seconds: how long.
         what_to_do: with the sensors, once `UNTOUCHED_NS` is over; "" for nothing.
         progress: receives progress lines.
@@ -45,7 +45,7 @@ def live_samples(
             asked = True
 
     with ExitStack() as stack:
-        access, config = open_access(config, progress, endpoints, stack)
+        access, _ = open_access(rig, progress, endpoints, stack)
         daq = stack.enter_context(closing(access.device("daq")))
         daq.open()
         progress(f"recording the sensors for {seconds:g} s: nothing may touch them yet")

@@ -14,7 +14,6 @@ from hil.app.backend import Backend
 from hil.app.console import Console
 from hil.app.run_loop import record_meta, simulated_rig_io
 from hil.app.warm_up import warm_up
-from hil.config import Config
 from hil.config.rig import Rig
 from hil.experiments.build_cycle import build_cycle
 from hil.messages.fault import Event
@@ -63,7 +62,7 @@ class LockstepBackend(Backend):
     """Everything in one process, in virtual time.
 
     Args:
-        config: of the rig and the trial.
+        rig: of the config; the experiment is in it.
         folder: of the first run.
         progress: receives progress lines.
         stack: closes everything.
@@ -75,7 +74,7 @@ class LockstepBackend(Backend):
 
     def __init__(
         self,
-        config: Config,
+        rig: Rig,
         folder: Path,
         progress: Progress,
         stack: ExitStack,
@@ -84,11 +83,11 @@ class LockstepBackend(Backend):
         console: Console | None = None,
         one_of_many: bool = False,
     ) -> None:
-        self._rig, self._attended, self._console = Rig(config), attended, console
+        self._rig, self._attended, self._console = rig, attended, console
         self._progress = progress
-        publisher = stack.enter_context(open_publisher(config, progress))
+        publisher = stack.enter_context(open_publisher(rig.config.telemetry, rig.rate_hz, rig.layout, progress))
         flush_ms = FLUSH_MS_OF_MANY if one_of_many else None
-        recorder = open_writer(folder, config, record_meta(config, attended=attended), flush_ms=flush_ms)
+        recorder = open_writer(folder, rig.config, record_meta(rig, attended=attended), flush_ms=flush_ms)
         self.file_sink = FileAndTelemetrySink(recorder, publisher)
         stack.callback(self._close_file)
         if not one_of_many:
@@ -108,17 +107,17 @@ class LockstepBackend(Backend):
             self.loop = Loop(clock, self.cycle, feed=_ProgressMessages(rate_hz, self._progress).tick)
         else:
             clock = PacedClock(self.simulated_rig, rate_hz, console.host)
-            console.attend(self.cycle, folder, self._rig.config)
+            console.attend(self.cycle, folder, self._rig)
             self.loop = Loop(clock, self.cycle, (console.alarm,), console.tick)
 
     @override
     def next_run(
-        self, folder: Path, latched: Sequence[Event], config: Config | None = None, *, attended: bool | None = None
+        self, folder: Path, latched: Sequence[Event], rig: Rig | None = None, *, attended: bool | None = None
     ) -> None:
         """The rover is at its start position again."""
-        self._rig = Rig(config or self._rig.config)
+        self._rig = rig or self._rig
         self._attended = self._attended if attended is None else attended
-        recorder = open_writer(folder, self._rig.config, record_meta(self._rig.config, attended=self._attended))
+        recorder = open_writer(folder, self._rig.config, record_meta(self._rig, attended=self._attended))
         self.file_sink = self.file_sink._replace(recorder=recorder)
         self._build(folder, latched)
 

@@ -10,13 +10,14 @@ from pathlib import Path
 
 from drivers.interfaces import DeviceError
 from hil.app.backend import Backend
-from hil.app.changes import CampaignRuns, Changes, CommandRefusedError, Show, show_nothing
+from hil.app.changes import CampaignRuns, Changes, CommandRefusedError, Show
 from hil.app.console import Console
 from hil.app.resident import LatchedFaults, Resident, RunOutcome
 from hil.app.run import begin_again, open_backend, summarise_what_there_is
 from hil.app.run_loop import Signals
-from hil.config import Config, ConfigError
+from hil.config import ConfigError
 from hil.config.operator_settings import Settings
+from hil.config.rig import Rig
 from hil.experiments.base import Summary
 from hil.experiments.jog.experiment import jog_overrides
 from hil.messages.fault import Fault
@@ -78,7 +79,7 @@ class ResidentProcess:
         *,
         opener: OpenBackend = open_backend,
         campaign: CampaignRuns | None = None,
-        show: Show = show_nothing,
+        show: Show = lambda *_: None,
     ) -> None:
         self._settings, self._out, self._console, self._signals = settings, out, console, signals
         self._report, self._open_backend, self._campaign = progress, opener, campaign
@@ -97,7 +98,7 @@ class ResidentProcess:
             DeviceError: the rig cannot be opened the first time.
         """
         try:
-            self._open(self._settings.config)
+            self._open(Rig(self._settings.config))
             self._after()  # opening can take a minute
             self._console.show(message="ready: take the lease and arm")
             while not self._signals.ended:
@@ -128,10 +129,10 @@ class ResidentProcess:
             self._clear(command.fault)
         elif isinstance(command, Arm):
             self._refuse_to_move()
-            self._run(self._settings.config, attended=True)
+            self._run(Rig(self._settings.config), attended=True)
         elif isinstance(command, Jog | JogJoint | Valve):
             self._refuse_to_move()
-            self._run(self._settings.vary([*jog_overrides(command), HOLD_TO_RUN]), attended=False)
+            self._run(Rig(self._settings.vary([*jog_overrides(command), HOLD_TO_RUN])), attended=False)
         elif isinstance(command, Campaign):
             self._lead(command)
         elif isinstance(command, Stop):
@@ -193,18 +194,18 @@ class ResidentProcess:
         self._after()
         self._console.show(message=message)
 
-    def _run(self, config: Config, *, attended: bool) -> None:
+    def _run(self, rig: Rig, *, attended: bool) -> None:
         """Make a run; a rig that fails is closed."""
         self._runs += 1
         try:
-            folder = run_folder(self._out / f"run_{self._runs}", config.name, "")
+            folder = run_folder(self._out / f"run_{self._runs}", rig.config.name, "")
         except FolderError as error:
             raise CommandRefusedError(str(error)) from None
         try:
-            resident = self._rig_for(config)
+            resident = self._rig_for(rig)
             self._console.show("preparing")
             self._latched.hand_over(resident)
-            resident.next_run(folder, config, attended=attended)
+            resident.next_run(folder, rig, attended=attended)
             self._latched.note_cleared(resident)
             shutil.rmtree(self._out / OPENING, ignore_errors=True)
             if attended:
@@ -254,36 +255,36 @@ class ResidentProcess:
             elif not isinstance(command, Stop):
                 self._progress(self._console.refuse(command, "it came while the process was busy"))
 
-    def _rig_for(self, config: Config) -> Resident:
+    def _rig_for(self, rig: Rig) -> Resident:
         """The open rig; closed, lost, or of another layout, it is opened."""
         self._close_if_lost()
-        if self._resident is None or self._layout != config.layout:
+        if self._resident is None or self._layout != rig.layout:
             self._close()
-            return self._open(config)
+            return self._open(rig)
         return self._resident
 
     def _reopen(self) -> None:
         try:
-            self._open(self._settings.config)
+            self._open(Rig(self._settings.config))
         except DeviceError as error:
             self._close()
             self._console.show("closed", f"{error}; arm opens the rig again")
 
-    def _open(self, config: Config) -> Resident:
+    def _open(self, rig: Rig) -> Resident:
         """Open the rig, held cut. Raises DeviceError."""
         self._console.show("opening")
-        self._resident = resident = begin_again(partial(self._opened, config), self._progress)
-        self._layout, self._console.status.run = config.layout, ""
+        self._resident = resident = begin_again(partial(self._opened, rig), self._progress)
+        self._layout, self._console.status.run = rig.layout, ""
         self._console.show("idle")
         return resident
 
-    def _opened(self, config: Config) -> Resident:
+    def _opened(self, described: Rig) -> Resident:
         folder = self._out / OPENING
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         with ExitStack() as stack:
-            rig = self._open_backend(config, folder, self._progress, stack, attended=True, console=self._console)
-            resident = Resident(config, rig, self._signals, self._progress)
+            rig = self._open_backend(described, folder, self._progress, stack, attended=True, console=self._console)
+            resident = Resident(described, rig, self._signals, self._progress)
             resident.make_no_run()
             self._stack = stack.pop_all()
         return resident

@@ -14,7 +14,6 @@ from drivers.host import Host
 from drivers.messages import DaqBlock
 from drivers.registry import drives_driver, servos_driver
 from hil.app.run_loop import rights_wanted, simulated_rig_io
-from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.devices import DevicesConfig
 from hil.config.schema.equipment import LimitsConfig
@@ -39,21 +38,20 @@ TICKS, PAUSE_S = 500, 0.001
 Progress = Callable[[str], None]
 
 
-def check_pace(config: Config, progress: Progress, seconds: float = CHECK_S) -> list[Check]:
+def check_pace(rig: Rig, progress: Progress, seconds: float = CHECK_S) -> list[Check]:
     """Measure wake-ups and the work of a tick with the rights that the loop would get; no checks in virtual time.
 
     Args:
-        config: of the rig; its devices are not used.
+        rig: whose devices are not used.
         progress: receives a progress line.
         seconds: how long wake-ups are measured [s].
     """
+    config = rig.config
     if config.clock != "realtime":
         return []
     progress(f"measuring for {seconds:g} s whether this machine holds {config.loop.rate_hz} Hz")
     with rights(rights_wanted(config.realtime, config.clock, config.rig)) as granted:
-        pace = measure_wake_ups(
-            config.loop.rate_hz, seconds, _allowed_us(config.daq, config.limits), _costs(Rig(config))
-        )
+        pace = measure_wake_ups(config.loop.rate_hz, seconds, _allowed_us(config.daq, config.limits), _costs(rig))
     longest_ms = max((stall.length_ns * 1e-6 for stall in pace.stalls), default=0.0)
     count = f"{len(pace.stalls)}, longest {longest_ms:.0f} ms" if pace.stalls else "none"
     period = f"work and wake-up (p99) within {1e6 / config.loop.rate_hz:.0f} us"
@@ -79,20 +77,21 @@ def _virtual_time(holds: bool) -> Check:
     return Check("virtual time", True, found, "runs with --clock lockstep hold on any machine, on this rig")
 
 
-def refuse_without_pace(config: Config, granted: Sequence[RealtimeRight], progress: Progress) -> None:
+def refuse_without_pace(rig: Rig, granted: Sequence[RealtimeRight], progress: Progress) -> None:
     """Measure before the run whether this machine holds the loop's rate, if the loop has no real-time priority.
 
     With priority, only a stall of the machine can delay the loop, and a second of measurement says nothing about those.
     Without, any other program can, and a second shows it: all processes of the run are working by then.
 
     Args:
-        config: of the run.
+        rig: of the run.
         granted: rights of the loop.
         progress: receives a progress line.
 
     Raises:
         NotArmedError: it does not hold the rate.
     """
+    config = rig.config
     real_time = any(item.name == "scheduler" and item.granted for item in granted)
     if config.clock != "realtime" or real_time or not config.realtime.measure_s:
         return
@@ -215,20 +214,21 @@ def rate_check(devices: DevicesConfig | None, rig: str, name: str, rate_hz: floa
     return Check(f"rate of the {name}", rate_hz >= least_hz, found, allowed, to_do)
 
 
-def refuse_slow_links(config: Config, shared: RunMemory, host: Host) -> None:
+def refuse_slow_links(rig: str, devices: DevicesConfig | None, shared: RunMemory, host: Host) -> None:
     """Let the links work for a moment, with nothing moving, and refuse the run if one does not make its rounds.
 
     A driver that does not count them is not refused here: `hil check` says so.
 
     Args:
-        config: of the rig.
+        rig: of the config, simulated or not.
+        devices: of the config.
         shared: memory of the run, whose workers are ready.
         host: whose clock is used.
 
     Raises:
         NotArmedError: a link is too slow.
     """
-    if config.rig == "simulated":
+    if rig == "simulated":
         return
     until_ns = host.now_ns() + round(GETS_S * 1e9)
     host.sleep(MEASURED_S)
@@ -236,11 +236,7 @@ def refuse_slow_links(config: Config, shared: RunMemory, host: Host) -> None:
         found = healths(shared)
         rates_hz = {name: _rate_hz(found.get(name)) for name in COMMANDED}
         over = host.now_ns() >= until_ns
-        checks = [
-            rate_check(config.devices, config.rig, name, hz)
-            for name, hz in rates_hz.items()
-            if not (over and math.isnan(hz))
-        ]
+        checks = [rate_check(devices, rig, name, hz) for name, hz in rates_hz.items() if not (over and math.isnan(hz))]
         slow = [check for check in checks if check is not None and not check.ok]
         if not slow:
             return

@@ -17,7 +17,6 @@ from hil.app.backend import Backend
 from hil.app.camera.capture import Capture, camera_marks
 from hil.app.pace_check import refuse_without_pace
 from hil.app.run_loop import Signals, rights_wanted, run_loop
-from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.sensors import CameraConfig
 from hil.experiments.base import Experiment, FinishedRun, Summary, samples_of
@@ -54,14 +53,14 @@ class Resident:
     (`hil.analysis.recovered_summary.summarise_afterwards`), as `hil.app.run.run_repeatedly` does.
 
     Args:
-        config: of the rig and the experiment.
+        described: the rig, and the experiment, of the config.
         rig: opened, and ready for its first run.
         signals: that end a run early, in Safe.
         progress: called with what is going on, a line at a time.
     """
 
-    def __init__(self, config: Config, rig: Backend, signals: Signals, progress: Progress) -> None:
-        self._config, self._signals, self._progress = config, signals, progress
+    def __init__(self, described: Rig, rig: Backend, signals: Signals, progress: Progress) -> None:
+        self._described, self._signals, self._progress = described, signals, progress
         self.rig = rig
 
     @property
@@ -88,20 +87,20 @@ class Resident:
         self.rig.hold()
         self.rig.close_record()
 
-    def next_run(self, folder: Path, config: Config | None = None, *, attended: bool | None = None) -> None:
+    def next_run(self, folder: Path, described: Rig | None = None, *, attended: bool | None = None) -> None:
         """Make the rig ready for another run; `run` has to have come to its end.
 
         Args:
             folder: of that run; exists and is empty.
-            config: of that run and those that follow, of the same rig and with the same layout; None: as before.
+            described: rig of that run and those that follow, the same with the same layout; None: as before.
             attended: an operator arms and starts them; None: as before.
 
         Raises:
             DeviceError: the rig cannot run again: a process of it is gone, or a link is lost.
         """
-        self._config = config or self._config
+        self._described = described or self._described
         latched = [msgspec.structs.replace(event, tick=0, t_ns=0) for event in self.latched]
-        self.rig.next_run(folder, latched, config, attended=attended)
+        self.rig.next_run(folder, latched, described, attended=attended)
 
     def run(self, folder: Path, *, figure: bool = True) -> RunOutcome:
         """Make a run; leave trial.h5, summary.json and the experiment's figure in its folder.
@@ -114,11 +113,14 @@ class Resident:
             DeviceError: a link is lost, or nothing was recorded.
             NotArmedError: without real-time rights, this machine does not hold the loop's rate.
         """
-        config, rig = self._config, self.rig
+        config, rig = self._described.config, self.rig
         experiment = rig.cycle.experiment
         assert isinstance(experiment, Experiment)
         what = f"{experiment.name}, {experiment.headline()}, {config.loop.rate_hz} Hz, {config.clock}"
-        wanted, refuse = rights_wanted(config.realtime, config.clock, config.rig), partial(refuse_without_pace, config)
+        wanted, refuse = (
+            rights_wanted(config.realtime, config.clock, config.rig),
+            partial(refuse_without_pace, self._described),
+        )
         camera = Capture(folder, config.camera) if config.camera and config.camera.v4l2 else None
         if camera and camera.problem:
             self._progress(f"{camera.problem}: the run is not filmed, or not from its start")
@@ -139,10 +141,11 @@ class Resident:
             figure: whether one is drawn.
             filmed: the camera of the run, and its frames; None: none has filmed it.
         """
-        config, rig, kind = self._config, self.rig, experiment_named(self._config.experiment)
+        config, rig = self._described.config, self.rig
+        kind = experiment_named(config.experiment)
         with open_trial(folder, trusted=True) as record:
             finished = FinishedRun(
-                Rig(config), rig.cycle, rig.loop.clock, rig.ground_truth, record.tick, record.timing, record.events,
+                self._described, rig.cycle, rig.loop.clock, rig.ground_truth, record.tick, record.timing, record.events,
                 rig.plant_loop(), rig.links(), wall_s, *samples_of(record, config.record),
             )  # fmt: skip
             summary = summarise(finished)

@@ -12,7 +12,6 @@ from typing import Self
 from drivers.interfaces import DeviceError
 from drivers.registry import driver_of
 from drivers.serial.ports import holders
-from hil.config import Config
 from hil.config.schema.devices import DevicesConfig
 from hil.ipc.operator import peer_pid
 
@@ -30,18 +29,19 @@ class RigLock:
     Other programs do not ask for these locks: a serial port that one of them has open is refused, with its name.
 
     Args:
-        config: of the rig; simulated devices need no lock, or have another one (`ControlServer`).
+        rig: of the config, whether it is real; simulated devices need no lock, or have another one (`ControlServer`).
+        devices: of the config.
 
     Raises:
         DeviceError: another process has locked one of them, or another program has a port open.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, rig: str, devices: DevicesConfig | None) -> None:
         self._sockets: list[socket.socket] = []
-        if config.rig != "real" or config.devices is None:
+        if rig != "real" or devices is None:
             return
         try:
-            for place in dict.fromkeys(_places(config.devices)):
+            for place in dict.fromkeys(_places(devices)):
                 self._take(place)
                 if place.startswith("/"):
                     _refuse_foreign(place)

@@ -63,7 +63,7 @@ class RunResult:
 
 
 def open_backend(
-    config: Config,
+    rig: Rig,
     folder: Path,
     progress: Progress,
     stack: ExitStack,
@@ -71,50 +71,55 @@ def open_backend(
     console: Console | None = None,
     *,
     attended: bool = False,
+    one_of_many: bool = False,
 ) -> Backend:
     """A rig that is ready to run; `stack` closes it.
 
     Args:
-        config: of the rig and the experiment.
+        rig: of the config; the experiment is in it.
         folder: of the run; exists and is empty.
         progress: called with what is going on, a line at a time.
         stack: closes the rig.
         endpoints: of a simulated rig at the protocol level that runs already (`hil sim --endpoints`).
         console: of the operator, if there is one in another process.
         attended: an operator arms and starts the experiment.
+        one_of_many: as `LockstepBackend` takes it.
 
     Raises:
         ConfigError: there is no experiment of that name.
         DeviceError: a device could not be opened, or a worker could not begin.
     """
-    if endpoints and config.rig != "simulated_wire":
-        raise DeviceError(f"--endpoints {endpoints}: found rig: {config.rig}; allowed: with rig: simulated_wire")
-    if endpoints and config.clock == "lockstep":
+    clock = rig.config.clock
+    if endpoints and rig.kind != "simulated_wire":
+        raise DeviceError(f"--endpoints {endpoints}: found rig: {rig.kind}; allowed: with rig: simulated_wire")
+    if endpoints and clock == "lockstep":
         raise DeviceError(f"--endpoints {endpoints}: found clock: lockstep; allowed: with clock: realtime")
-    if config.rig == "simulated":
-        if config.clock == "lockstep":
-            return LockstepBackend(config, folder, progress, stack, attended=attended, console=console)
+    if rig.kind == "simulated":
+        if clock == "lockstep":
+            return LockstepBackend(
+                rig, folder, progress, stack, attended=attended, console=console, one_of_many=one_of_many
+            )
         platform = THIS_COMPUTER
     else:
-        platform = _platform(config, progress, stack, console)
+        platform = _platform(rig, progress, stack, console)
     at_last = stack.enter_context(ExitStack())  # after all that RealtimeBackend itself has closed
     backend = RealtimeBackend(
-        config, folder, progress, stack, attended=attended, console=console, endpoints=endpoints, platform=platform
+        rig, folder, progress, stack, attended=attended, console=console, endpoints=endpoints, platform=platform
     )
     at_last.callback(backend.shared.close)
     return backend
 
 
-def _platform(config: Config, progress: Progress, stack: ExitStack, console: Console | None) -> Platform:
+def _platform(rig: Rig, progress: Progress, stack: ExitStack, console: Console | None) -> Platform:
     """This computer, or one in virtual time with a simulated rig, which `stack` closes."""
-    if config.clock == "realtime":
+    if rig.config.clock == "realtime":
         return THIS_COMPUTER
     from hil.app.virtual.virtual_rig import VirtualComputer  # simulated devices, which no other rig needs here
 
-    warm_up(Rig(config), progress)
+    warm_up(rig, progress)
     progress("settling the rover on its ground")
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hil-sim-")))
-    computer = VirtualComputer(config, folder, _never_silent, console.host if console else None)
+    computer = VirtualComputer(rig, folder, _never_silent, console.host if console else None)
     stack.callback(computer.close)
     return computer.platform
 
@@ -132,6 +137,7 @@ def run_experiment(
     *,
     figure: bool = True,
     console: Console | None = None,
+    one_of_many: bool = False,
 ) -> RunOutcome:
     """Run the experiment that the config names; leave trial.h5, summary.json and its figure in `folder`.
 
@@ -140,40 +146,24 @@ def run_experiment(
 
     Args: as `open_backend`, and
         figure: whether one is drawn.
+        one_of_many: in virtual time, kernels are warm, signals are the caller's, and what is killed is made again.
 
     Raises:
         ConfigError: there is no experiment of that name.
         DeviceError: a device could not be opened, or a worker could not begin.
         NotArmedError: without real-time rights, this machine does not hold the loop's rate.
-    """
-    return run_repeatedly(config, 1, lambda _: folder, progress, endpoints, figure=figure, console=console)
-
-
-def run_in_virtual_time(
-    config: Config, folder: Path, progress: Progress = lambda _: None, *, figure: bool
-) -> RunOutcome:
-    """Run the experiment with its files, as one of many whose kernels are warm; signals are the caller's.
-
-    Args:
-        config: of the rig and the experiment, in lockstep.
-        folder: of the run; exists and is empty.
-        progress: called with what is going on, a line at a time.
-        figure: whether one is drawn.
-
-    Raises:
-        ConfigError: there is no experiment of that name.
         OSError: the record cannot be written.
     """
-    with ExitStack() as stack:
-        if config.rig == "simulated":
-            backend: Backend = LockstepBackend(config, folder, progress, stack, one_of_many=True)
-        else:
-            backend = open_backend(config, folder, progress, stack)
-        return Resident(config, backend, Signals(), progress).run(folder, figure=figure)
+    rig = Rig(config)
+    if one_of_many and config.clock == "lockstep":
+        with ExitStack() as stack:
+            backend = open_backend(rig, folder, progress, stack, one_of_many=True)
+            return Resident(rig, backend, Signals(), progress).run(folder, figure=figure)
+    return run_repeatedly(rig, 1, lambda _: folder, progress, endpoints, figure=figure, console=console)
 
 
 def run_repeatedly(
-    config: Config,
+    rig: Rig,
     count: int,
     folder_of: Callable[[int], Path],
     progress: Progress,
@@ -207,8 +197,8 @@ def run_repeatedly(
     def begin() -> None:
         (begun[0] / FILE_NAME).unlink(missing_ok=True)  # a record of nothing, of the start before
         with Signals() as signals, ExitStack() as stack:
-            backend = open_backend(config, begun[0], progress, stack, endpoints, console)
-            resident = Resident(config, backend, signals, progress)
+            backend = open_backend(rig, begun[0], progress, stack, endpoints, console)
+            resident = Resident(rig, backend, signals, progress)
             make(resident)
             for number in range(1, count):
                 signals.release()  # no run to be ended in Safe: the rig is

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from drivers.sim.in_process_rig import InProcessRig
 from hil.app.backend import Backend
-from hil.config import Config
+from hil.config.rig import Rig
 from hil.config.schema.equipment import RealtimeConfig
 from hil.config.text_io import write_yaml
 from hil.experiments.registry import experiment_named
@@ -139,8 +139,9 @@ def simulated_rig_io(layout: Layout, simulated_rig: InProcessRig, operator: Oper
     return RigIO(layout, {link: simulated_rig.devices[link] for link in layout.links}, operator)
 
 
-def record_meta(config: Config, *, attended: bool = False) -> dict[str, str | float | int]:
+def record_meta(rig: Rig, *, attended: bool = False) -> dict[str, str | float | int]:
     """Contents of `/meta` of the record; `calibration`, if there is one, as in its file."""
+    config = rig.config
     device = config.devices.daq if config.devices else None
     sheets = device.calibration.model_dump(mode="json", exclude_none=True) if device and device.calibration else None
     return {

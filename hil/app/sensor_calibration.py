@@ -20,8 +20,7 @@ from drivers.interfaces import DeviceError
 from drivers.registry import daq_driver, loads_driver
 from hil.app.check.access import open_access
 from hil.config import Config, ConfigError, parse_config
-from hil.config.model_parameters import nominal_rig
-from hil.config.rig_setup import rig_setup
+from hil.config.rig import Rig
 from hil.config.schema.devices import DevicesConfig
 from hil.experiments.impact.sensing import KEYS
 from hil.messages.layout import SAMPLED
@@ -35,7 +34,7 @@ from models.rover import Parameters
 
 
 def shunt_gains(
-    config: Config,
+    rig: Rig,
     group: str,
     channels: tuple[str, ...],
     shunt: Shunt,
@@ -45,7 +44,7 @@ def shunt_gains(
     """Gain of each channel by its shunt calibration.
 
     Args:
-        config: of the rig.
+        rig: with these channels.
         group: of `hil.messages.layout.SAMPLED`.
         channels: names of channels of this group.
         shunt: of the device.
@@ -56,35 +55,35 @@ def shunt_gains(
         DeviceError: the driver does not offer it, or the device did not do it.
     """
     with ExitStack() as stack:
-        config = _opened(config, progress, endpoints, stack)
-        driver, section = _driver(config.devices, group)
+        rig = _opened(rig, progress, endpoints, stack)
+        driver, section = _driver(rig.config.devices, group)
         progress(f"shunt calibration of {', '.join(channels)}: nothing may touch the sensors")
         with _reported(group):
-            gains = driver.shunt_gains(section, rig_setup(config), channels, shunt)
+            gains = driver.shunt_gains(section, rig.setup, channels, shunt)
     return gains
 
 
 def read_teds(
-    config: Config, progress: Callable[[str], None] = lambda _: None, endpoints: Path | None = None
+    rig: Rig, progress: Callable[[str], None] = lambda _: None, endpoints: Path | None = None
 ) -> dict[str, dict[str, Teds | None]]:
     """Data sheet in the sensor of each channel, by group; None: the sensor has none. Raises DeviceError."""
     found: dict[str, dict[str, Teds | None]] = {}
     with ExitStack() as stack:
-        config = _opened(config, progress, endpoints, stack)
-        for group in (group for group in SAMPLED if config.layout.parts(group)):
-            driver, section = _driver(config.devices, group)
+        rig = _opened(rig, progress, endpoints, stack)
+        for group in (group for group in SAMPLED if rig.layout.parts(group)):
+            driver, section = _driver(rig.config.devices, group)
             with _reported(group):
-                found[group] = driver.teds(section, rig_setup(config))
+                found[group] = driver.teds(section, rig.setup)
     return found
 
 
-def _opened(config: Config, progress: Callable[[str], None], endpoints: Path | None, stack: ExitStack) -> Config:
-    if config.rig == "simulated":
+def _opened(rig: Rig, progress: Callable[[str], None], endpoints: Path | None, stack: ExitStack) -> Rig:
+    if rig.kind == "simulated":
         raise DeviceError(
             "rig: simulated has no devices that could be calibrated; use a config of a real rig, or of a simulated one "
             "at the protocol level (rig: simulated_wire)"
         )
-    return open_access(config, progress, endpoints, stack)[1]
+    return open_access(rig, progress, endpoints, stack)[1]
 
 
 def _driver(devices: DevicesConfig | None, group: str) -> tuple[ChannelCalibration, Any]:
@@ -109,25 +108,25 @@ def _reported(group: str) -> Iterator[None]:
 _ANGLE = 1e-5  # of a joint, for the difference that gives how wheels rise [rad]
 
 
-def calibrate_cylinder(record: TrialRecord, config: Config, name: str, forces_N: Sequence[float]) -> dict[str, float]:
+def calibrate_cylinder(record: TrialRecord, rig: Rig, name: str, forces_N: Sequence[float]) -> dict[str, float]:
     """Numbers of a cylinder's sheet (`hil.config.calibration_sheets.CylinderSheet`).
 
     Args:
         record: of a run in which its pressure stood at several steps, the rover at rest.
-        config: of the run.
+        rig: of the run.
         name: of the cylinder.
         forces_N: known force in each step [N]; empty: the torque on the joint comes from the leg sensors.
 
     Raises:
         CalibrationError: the record lacks what is needed.
     """
-    layout = config.layout
+    layout, ground = rig.layout, rig.config.ground
     place = layout.cylinders.index(name)
     extend, retract = record.tick["pressure_Pa"][:, place].T
     difference = extend - retract
     if not np.isfinite(difference).all():
         raise CalibrationError(f"the pressures of the cylinder {name} were not measured")
-    steps = pressure_steps(difference, config.loop.rate_hz)
+    steps = pressure_steps(difference, rig.rate_hz)
     if forces_N:
         if len(forces_N) != len(steps):
             pressures = ", ".join(f"{step.pressure_Pa * 1e-3:.1f}" for step in steps) or "none"
@@ -137,10 +136,10 @@ def calibrate_cylinder(record: TrialRecord, config: Config, name: str, forces_N:
     else:
         if not layout.leg_sensors:
             raise CalibrationError("the rig has no leg sensors: give the force in each step with --force")
-        if config.ground.pitch_deg or config.ground.roll_deg or config.ground.scan is not None:
+        if ground.pitch_deg or ground.roll_deg or ground.scan is not None:
             raise CalibrationError("the rover stood on a slope or a scan, allowed: level ground")
         loads = record.tick["wheel_load_N"]
-        fit = fit_steps(steps, joint_torques_Nm(steps, loads, rise_of_wheels(nominal_rig(config).rover, place)))
+        fit = fit_steps(steps, joint_torques_Nm(steps, loads, rise_of_wheels(rig.nominal.rover, place)))
         if any(not record.tick["cut"][step.first : step.end].all() for step in steps):
             raise CalibrationError("the drives were not cut: wheels that hold take a part of the torque lengthwise")
         torque = fit.slope.value * 1e3

@@ -26,9 +26,8 @@ from hil.app.warm_up import warm_up
 from hil.bench.conditions import FailedMeasurements, machine
 from hil.bench.cpu_usage import ALLOWED_IN_ALL_MB, ALLOWED_MB, watched_trial
 from hil.bench.virtual_cuts import RepeatedImpacts, virtual_cuts
-from hil.config import Config, load_config
+from hil.config import load_config
 from hil.config.rig import Rig
-from hil.config.rig_setup import rig_setup
 from hil.experiments.base import ArmingChecks
 from hil.processes.disturbances import beside
 from hil.realtime.rights import Memory
@@ -91,11 +90,11 @@ def bench_rig(events: int, progress: Progress) -> dict[str, Any]:
     warm_up(Rig(load_config(CONFIG)), progress)
     progress("one trial at the protocol level: ticks, links and processors")
     rows = _trial_rows(left_out)
-    rows += _load_rows(load_config(CONFIG))
+    rows += _load_rows(Rig(load_config(CONFIG)))
     for suffix, settings in VARIANTS.items():
         wanted = max(events // 2, 1) if suffix else events
         progress(f"{wanted} injected impacts, {suffix.strip('_').replace('_', ' ') or 'one bus at 115200 baud'}")
-        cuts = _many_cuts(load_config(CONFIG, [*CUTS, *settings]), wanted, progress)
+        cuts = _many_cuts(Rig(load_config(CONFIG, [*CUTS, *settings])), wanted, progress)
         if missing := wanted - len(cuts.cuts):
             left_out.add(f"cut_latency{suffix}: {missing} of {wanted} cuts", cuts.ended)
         rows += _cut_rows(suffix, cuts)
@@ -119,7 +118,7 @@ def bench_virtual_cuts(events: int, progress: Progress) -> dict[str, Any]:
         name, wanted = f"{suffix}_{block_ms}ms", max(events // 2, 1) if suffix else events
         progress(f"{wanted} injected impacts in virtual time, {name.strip('_').replace('_', ' ')}")
         config = load_config(CONFIG, [*CUTS, *settings, "clock=lockstep", f"daq.block_ms={block_ms}"])
-        cuts = virtual_cuts(config, wanted, STEP_V)
+        cuts = virtual_cuts(Rig(config), wanted, STEP_V)
         if missing := wanted - len(cuts):
             left_out.add(f"cut_latency{name}: {missing} of {wanted} cuts", ["the run ended early"])
         rows += _cut_rows(name, Cuts(cuts, [], []))
@@ -175,11 +174,10 @@ def _memory_rows(found: Mapping[str, Memory]) -> list[Row]:
     return [*rows, _one("memory_all", "MB", share_MB) | {"locked": locked_MB, "allowed": ALLOWED_IN_ALL_MB}]
 
 
-def _load_rows(config: Config) -> list[Row]:
+def _load_rows(rig: Rig) -> list[Row]:
     """The load of each bus, as computed before arming."""
-    sections = config.devices.sections() if config.devices else []
-    rig = rig_setup(config)
-    loads = {one.role: [load.share for load in driver_of(one).line_loads(one, rig)] for one in sections}
+    sections = rig.config.devices.sections() if rig.config.devices else []
+    loads = {one.role: [load.share for load in driver_of(one).line_loads(one, rig.setup)] for one in sections}
     return [_one(f"load_{role}", "share", max(of)) | {"allowed": ALLOWED_LOAD} for role, of in loads.items() if of]
 
 
@@ -191,7 +189,7 @@ class Cuts(NamedTuple):
     ended: list[str]
 
 
-def _many_cuts(config: Config, events: int, progress: Progress) -> Cuts:
+def _many_cuts(rig: Rig, events: int, progress: Progress) -> Cuts:
     """Cuts of as many runs as needed, until a timeout or several runs in a row without any.
 
     A machine that stalls for 10 ms correctly ends a run with a fault; on a machine that always stalls this would never
@@ -201,7 +199,7 @@ def _many_cuts(config: Config, events: int, progress: Progress) -> Cuts:
     on_a_good_machine_s = SECONDS_A_RUN * -(-events // CUTS_A_RUN) + SECONDS_A_CUT * events
     until = time.monotonic() + TIMEOUT_FACTOR * on_a_good_machine_s
     while (left := events - len(all_.cuts)) > 0 and without < MOST_WITHOUT and time.monotonic() < until:
-        cuts = _cuts(config, min(left, CUTS_A_RUN))
+        cuts = _cuts(rig, min(left, CUTS_A_RUN))
         without = 0 if cuts.cuts else without + 1
         for reason in cuts.ended:
             progress(f"a run ended early: {reason}")
@@ -211,22 +209,23 @@ def _many_cuts(config: Config, events: int, progress: Progress) -> Cuts:
     return all_
 
 
-def _cuts(config: Config, events: int) -> Cuts:
+def _cuts(rig: Rig, events: int) -> Cuts:
     """Cuts of one run; a run that could not start or end counts as ended early, with the cuts that it has."""
+    config = rig.config
     speeds = tuple(config.trial.speed_mps / radius_m for radius_m in config.wheel_radii_m)
     timeout_s = SECONDS_A_RUN + SECONDS_A_CUT * events
     trials: list[RepeatedImpacts] = []
     stops: dict[str, Any] = {}
     start_ns = 0
 
-    def make(rig: Rig, checks: ArmingChecks) -> RepeatedImpacts:
-        trials.append(RepeatedImpacts(events, speeds, timeout_s, rig, checks))
+    def make(of: Rig, checks: ArmingChecks) -> RepeatedImpacts:
+        trials.append(RepeatedImpacts(events, speeds, timeout_s, of, checks))
         return trials[0]
 
     try:
         with Signals() as signals, ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            endpoints = spawn_simulator(config, stack)
+            endpoints = spawn_simulator(rig.config.model_dump_json(), stack)
             addresses = read_endpoints(endpoints)
             command = [
                 sys.executable,
@@ -234,11 +233,11 @@ def _cuts(config: Config, events: int) -> Cuts:
                 "-m",
                 "hil.bench.impact_injector",
                 addresses["control"],
-                config.layout.channels[0],
+                rig.layout.channels[0],
             ]
             injector = subprocess.Popen([*command, str(STEP_V), "1"], stdin=subprocess.PIPE)
             stack.callback(_end, injector)
-            backend = RealtimeBackend(config, folder, lambda _: None, stack, make=make, endpoints=endpoints)
+            backend = RealtimeBackend(rig, folder, lambda _: None, stack, make=make, endpoints=endpoints)
             (trial,) = trials
             trial.reset = backend.cycle.estimator.reset
             trial.driving = partial(_begin, injector)  # not before: arming wants sensors at rest
@@ -247,7 +246,7 @@ def _cuts(config: Config, events: int) -> Cuts:
                 signals,
                 lambda _: None,
                 wanted=rights_wanted(config.realtime, config.clock, config.rig),
-                refuse=partial(refuse_without_pace, config),
+                refuse=partial(refuse_without_pace, rig),
             )
             start_ns = backend.loop.clock.start_ns or 0  # type: ignore[attr-defined]
             with ControlClient(addresses["control"]) as control:

@@ -17,7 +17,6 @@ from hil.app.backends import RealtimeBackend
 from hil.app.run_loop import Signals, run_loop
 from hil.app.virtual.virtual_rig import VirtualComputer
 from hil.bench.impact_injector import AFTER
-from hil.config import Config
 from hil.config.rig import Rig
 from hil.control.wheel_speed import DirectSetPoints
 from hil.experiments.base import ArmingChecks, Experiment
@@ -104,11 +103,11 @@ BEGINS_NS, SPREAD_NS, ENDS_NS = 100_000_000, 60_000_000, 80_000_000
 SECONDS_A_CUT = 2.0
 
 
-def virtual_cuts(config: Config, events: int, step_V: float, seed: int = 1) -> list[CutTimes]:
+def virtual_cuts(rig: Rig, events: int, step_V: float, seed: int = 1) -> list[CutTimes]:
     """Inject impacts into one run in virtual time, at random times.
 
     Args:
-        config: with `rig: simulated_wire` and `clock: lockstep`; its rover does not reach the obstacle.
+        rig: of a config with `rig: simulated_wire` and `clock: lockstep`; its rover does not reach the obstacle.
         events: how many.
         step_V: of the first channel [V].
         seed: of the times.
@@ -116,20 +115,20 @@ def virtual_cuts(config: Config, events: int, step_V: float, seed: int = 1) -> l
     Returns:
         Their cuts; fewer than `events` if the run ended early.
     """
-    speeds = tuple(config.trial.speed_mps / radius_m for radius_m in config.wheel_radii_m)
+    speeds = tuple(rig.config.trial.speed_mps / radius_m for radius_m in rig.config.wheel_radii_m)
     chance, trials = random.Random(seed), list[RepeatedImpacts]()
 
-    def make(rig: Rig, checks: ArmingChecks) -> RepeatedImpacts:
-        trials.append(RepeatedImpacts(events, speeds, SECONDS_A_CUT * events, rig, checks))
+    def make(of: Rig, checks: ArmingChecks) -> RepeatedImpacts:
+        trials.append(RepeatedImpacts(events, speeds, SECONDS_A_CUT * events, of, checks))
         return trials[0]
 
     with Signals() as signals, ExitStack() as stack:
         folder, scratch = (Path(stack.enter_context(tempfile.TemporaryDirectory())) for _ in range(2))
-        computer = VirtualComputer(config, scratch, lambda: None)
+        computer = VirtualComputer(rig, scratch, lambda: None)
         stack.callback(computer.close)
 
         def step() -> None:
-            computer.rig.ask("step", channel=config.layout.channels[0], volts=step_V, after=chance.randrange(AFTER))
+            computer.rig.ask("step", channel=rig.layout.channels[0], volts=step_V, after=chance.randrange(AFTER))
 
         def end_step() -> None:
             computer.rig.ask("clear_steps")
@@ -139,7 +138,7 @@ def virtual_cuts(config: Config, events: int, step_V: float, seed: int = 1) -> l
             computer.time.call_at(begins_ns, step)
             computer.time.call_at(begins_ns + ENDS_NS, end_step)
 
-        backend = RealtimeBackend(config, folder, lambda _: None, stack, make=make, platform=computer.platform)
+        backend = RealtimeBackend(rig, folder, lambda _: None, stack, make=make, platform=computer.platform)
         (trial,) = trials
         trial.reset, trial.driving = backend.cycle.estimator.reset, inject
         run_loop(backend, signals, lambda _: None, wanted=RightsWanted())

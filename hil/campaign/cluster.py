@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from drivers.extras import install_command
 from hil.campaign.trial import OtherVersionError, warm
 from hil.campaign.workers import LOSSES, Progress, Workers, WorkersError, process_pool, this_process
-from hil.config import Config
+from hil.config.rig import Rig
 from hil.version import running_version, same_commit
 
 # How long a scheduler may take to answer, and how long one that was there, or its workers, may be away [s].
@@ -32,7 +32,7 @@ class SchedulerLostError(BrokenExecutor):
 
 
 @contextmanager
-def cluster(address: str, kinds: Sequence[Config], progress: Callable[[str], None]) -> Iterator[Workers]:
+def cluster(address: str, kinds: Sequence[Rig], progress: Callable[[str], None]) -> Iterator[Workers]:
     """Trials on the workers of a scheduler, which gives those of a worker that is lost to others.
 
     A scheduler that restarts is waited for, with its workers, for `AWAY_S`; `check_cluster` does not wait.
@@ -42,7 +42,7 @@ def cluster(address: str, kinds: Sequence[Config], progress: Callable[[str], Non
 
     Args:
         address: of the scheduler, for example tcp://127.0.0.1:8786.
-        kinds: configs that between them need every kernel.
+        kinds: rigs that between them need every kernel.
         progress: called with what goes on.
 
     Raises:
@@ -55,7 +55,7 @@ def cluster(address: str, kinds: Sequence[Config], progress: Callable[[str], Non
 
         threads = client.nthreads()
         progress(f"compiling kernels on {len(threads)} workers of {address}, where they are not in the cache")
-        texts = tuple(config.model_dump_json() for config in kinds)
+        texts = tuple(rig.config.model_dump_json() for rig in kinds)
         at_once = max(_AHEAD * sum(threads.values()), _AHEAD_AT_LEAST)
         try:
             _warm(client, threads, texts)

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -65,7 +66,7 @@ def run_trial(job: Job) -> TrialResult:
         OtherVersionError: this worker has another version.
         OSError: the record cannot be written.
     """
-    from hil.app.run import run  # compiles kernels, or loads them
+    from hil.app.run import run, run_experiment  # compiles kernels, or loads them
 
     if not same_commit(job.version, running_version()):
         raise OtherVersionError(
@@ -74,6 +75,7 @@ def run_trial(job: Job) -> TrialResult:
     config = Config.model_validate_json(job.config)
     if config.rig == "real":
         raise ValueError("run_trial: found rig: real; allowed: a simulated rig; a real one has an operator")
+    made = partial(run_experiment, config, progress=lambda _: None, figure=job.figure, one_of_many=True)
     with _ONE_AT_A_TIME, _collecting_at_the_end():
         if job.keep == "summary":
             return TrialResult(run(config, timed=False).summary, processor_name())
@@ -82,13 +84,13 @@ def run_trial(job: Job) -> TrialResult:
             unfinished = place.with_name(f"{place.name}.unfinished")
             shutil.rmtree(unfinished, ignore_errors=True)  # of a process that was killed
             unfinished.mkdir(parents=True)
-            summary = _run_in(config, unfinished, job.figure)
+            summary = made(unfinished).summary
             shutil.rmtree(place, ignore_errors=True)  # of one that was killed before it could say so
             unfinished.rename(place)
             return TrialResult(summary, processor_name())
         with tempfile.TemporaryDirectory(prefix="hil-trial-") as temporary:
             folder = Path(temporary)
-            summary = _run_in(config, folder, job.figure)
+            summary = made(folder).summary
             files = {file.name: file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file()}
             return TrialResult(summary, processor_name(), files)
 
@@ -107,14 +109,6 @@ def _collecting_at_the_end() -> Iterator[None]:
         gc.collect(0)  # all that is new is still of the youngest generation
         if on:
             gc.enable()
-
-
-def _run_in(config: Config, folder: Path, figure: bool) -> dict[str, Any]:
-    from hil.app.run import run_experiment, run_in_virtual_time
-
-    if config.clock == "lockstep":
-        return run_in_virtual_time(config, folder, figure=figure).summary
-    return run_experiment(config, folder, lambda _: None, figure=figure).summary
 
 
 def warm(configs: tuple[str, ...]) -> None:

@@ -26,7 +26,6 @@ from typing import Any
 
 from drivers.interfaces import DeviceError
 from hil.campaign.trial import Job, TrialResult, run_trial
-from hil.config import Config
 from hil.config.rig import Rig
 
 # How often a pool that lost a process, or a cluster that lost its scheduler, is opened again.
@@ -69,7 +68,7 @@ class InThisProcess(Executor):
 
 
 @contextmanager
-def this_process(kinds: Sequence[Config], progress: Progress) -> Iterator[Workers]:
+def this_process(kinds: Sequence[Rig], progress: Progress) -> Iterator[Workers]:
     """Trials one after the other, here."""
     _warm_here(kinds, progress)
     yield Workers(InThisProcess(), 1, shares_folders=True)
@@ -106,7 +105,7 @@ class _ForkServer(ForkServerContext):
 
 
 @contextmanager
-def process_pool(count: int, kinds: Sequence[Config], progress: Progress) -> Iterator[Workers]:
+def process_pool(count: int, kinds: Sequence[Rig], progress: Progress) -> Iterator[Workers]:
     """Trials in so many processes of this computer.
 
     They come from a fork server, which has imported what a trial needs: forking a process that has threads is not safe,
@@ -115,7 +114,7 @@ def process_pool(count: int, kinds: Sequence[Config], progress: Progress) -> Ite
 
     Args:
         count: of processes.
-        kinds: configs that between them need every kernel.
+        kinds: rigs that between them need every kernel.
         progress: called with what is compiled.
     """
     context = _ForkServer()
@@ -206,11 +205,11 @@ def _in_vain(done: Future[TrialResult]) -> bool:
     return done.cancelled() or done.exception() is not None
 
 
-def _warm_here(kinds: Sequence[Config], progress: Progress) -> None:
+def _warm_here(kinds: Sequence[Rig], progress: Progress) -> None:
     from hil.app.warm_up import warm_up
 
-    for config in kinds:
-        warm_up(Rig(config), progress)
+    for rig in kinds:
+        warm_up(rig, progress)
 
 
 def _begin_worker() -> None:

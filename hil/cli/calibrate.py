@@ -61,13 +61,14 @@ def shunt(
     config = rig.load()
     from drivers.channel_calibration import Shunt
     from hil.app.sensor_calibration import shunt_gains
+    from hil.config.rig import Rig
 
     if arm not in ("R1", "R2", "R3", "R4"):
         complain(f"--arm {arm}: allowed: R1, R2, R3, R4")
         raise typer.Exit(USAGE)
     group, names = _channels(rig, config.layout, sensor)
     with usage_errors():
-        gains = shunt_gains(config, group, names, Shunt(resistor, bridge, arm), progress, rig.endpoints)
+        gains = shunt_gains(Rig(config), group, names, Shunt(resistor, bridge, arm), progress, rig.endpoints)
     _finish(rig, {name: {"shunt_gain": float(f"{gain:.5g}")} for name, gain in gains.items()}, group)
 
 
@@ -79,9 +80,10 @@ def teds(rig: _BridgeCalibration) -> None:
     """
     config = rig.load()
     from hil.app.sensor_calibration import read_teds
+    from hil.config.rig import Rig
 
     with usage_errors():
-        found = read_teds(config, progress, rig.endpoints)
+        found = read_teds(Rig(config), progress, rig.endpoints)
     for group, sensors in found.items():
         for name, one in sensors.items():
             if rig.as_json:
@@ -271,6 +273,7 @@ def cylinder(
     Without --force the torque on its joint is taken from the leg sensors, with the rover at rest on level ground.
     """
     from hil.app.sensor_calibration import calibrate_cylinder
+    from hil.config.rig import Rig
 
     record, config = record_of(run)
     known = config.layout.cylinders
@@ -278,7 +281,7 @@ def cylinder(
         allowed = ", ".join(known) or "none, the rover has no cylinders"
         complain(f"{run}: --cylinder {name}: no such cylinder, allowed: {allowed}")
         raise typer.Exit(USAGE)
-    numbers = _fitted(run, lambda: calibrate_cylinder(record, config, name, force_N or ()))
+    numbers = _fitted(run, lambda: calibrate_cylinder(record, Rig(config), name, force_N or ()))
     _finish_all({name: numbers}, sheet, "cylinders", as_json=as_json, date=date_of(record))
 
 
@@ -356,9 +359,10 @@ def _live(sensor: Sensor, what_to_do: str) -> _SensorReadings:
     column = _column(sensor, config.layout)
 
     from hil.app.live_samples import live_samples
+    from hil.config.rig import Rig
 
     with usage_errors():
-        volts = live_samples(config, sensor.seconds, what_to_do, progress, sensor.endpoints)
+        volts = live_samples(Rig(config), sensor.seconds, what_to_do, progress, sensor.endpoints)
     return _SensorReadings(volts[:, column], config, column)
 
 

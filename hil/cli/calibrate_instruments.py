@@ -22,6 +22,7 @@ from hil.cli.terminal import REFUSED, USAGE, complain, usage_errors
 if TYPE_CHECKING:
     from hil.app.instrument_calibration import Alignment
     from hil.config import Config
+    from hil.config.rig import Rig
     from hil.config.schema.instruments import JointEncoder
     from hil.recording import TrialRecord
 
@@ -147,7 +148,7 @@ def joints(
         "joints",
         source,
         still,
-        lambda record, config: calibrate_joints(record, config, other, _angles(angle, config.encoders)),
+        lambda record, rig: calibrate_joints(record, rig, other, _angles(angle, rig.config.encoders)),
     )
 
 
@@ -170,10 +171,11 @@ def _align(
     role: str,
     source: _RunSource,
     steps: list[dict[str, float]],
-    fit: Callable[[TrialRecord, Config], Alignment],
+    fit: Callable[[TrialRecord, Rig], Alignment],
 ) -> None:
     """Make the run if there is none yet, show what it says, and write it."""
     from hil.config.calibration_sheets import SheetError, update_sheet
+    from hil.config.rig import Rig
     from hil.signals.calibration_fits import CalibrationError
 
     run = Path(source.source)
@@ -181,7 +183,7 @@ def _align(
         run = _made(role, source, steps)
     record, config = record_of(run)
     try:
-        result = fit(record, config)
+        result = fit(record, Rig(config))
         former = (
             None
             if source.sheet is None

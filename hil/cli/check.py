@@ -41,9 +41,10 @@ def check(options: ConfigOptions, endpoints: Endpoints = None, quick: Quick = Fa
 
     from hil.app.check import check_rig
     from hil.app.extensions import broken_extensions
+    from hil.config.rig import Rig
 
     with usage_errors():
-        checks, missing = check_rig(effective, progress, endpoints, quick=quick)
+        checks, missing = check_rig(Rig(effective), progress, endpoints, quick=quick)
     show_checks(checks, f"{effective.name}: check before arming", as_json)
     for text in broken_extensions():
         complain(f"warning: {text}")
@@ -98,6 +99,7 @@ def devices(
     """
     from hil.app.discovery import find_devices
     from hil.app.driver_factory import at_endpoints
+    from hil.config.rig import Rig
     from hil.config.schema.base import SERVER
     from hil.simulator.connection import read_endpoints
 
@@ -108,7 +110,7 @@ def devices(
             raise typer.Exit(USAGE)
         if effective and endpoints and effective.rig == "simulated_wire":
             effective = at_endpoints(effective, read_endpoints(endpoints))
-    attached = find_devices(effective, server)
+    attached = find_devices(Rig(effective) if effective else None, server)
     if as_json:
         print(json.dumps(_plain(attached)))
     else:

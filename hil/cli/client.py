@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hil.cli.operate import RATE_DEGPS, Angle, Joint, Rate, Seconds, Speed, Wheel, jog_of
+from hil.cli.operate import JogOptions, Seconds
 from hil.cli.run_options import with_groups
 from hil.cli.terminal import FAULT, USAGE, complain
 
@@ -164,12 +164,15 @@ command = typer.Typer(
 )
 
 
+def _subcommand(name: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    return lambda function: command.command(name)(with_groups(function))
+
+
 Hold = Annotated[bool, typer.Option("--hold", help="Keep the operator lease afterwards, until Ctrl-C.")]
 Reason = Annotated[str, typer.Argument(help="For the record.")]
 
 
-@command.command()
-@with_groups
+@_subcommand()
 def status(
     client: _ClientOptions,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -183,8 +186,7 @@ def status(
         print(f"{key}: {value if isinstance(value, str) else json.dumps(value)}")
 
 
-@command.command()
-@with_groups
+@_subcommand()
 def lease(
     client: _ClientOptions,
     hold: Hold = False,
@@ -211,8 +213,7 @@ def lease(
         print(f"held by {state.holder}{asked}" if state.holder else "held by nobody: hil command lease --hold takes it")
 
 
-@command.command()
-@with_groups
+@_subcommand()
 def stop(client: _ClientOptions, reason: Reason = "") -> None:
     """End the run: drives cut, valves off. Needs no lease."""
     from hil.messages.operator_input import Stop
@@ -220,8 +221,7 @@ def stop(client: _ClientOptions, reason: Reason = "") -> None:
     send(client, Stop(reason))
 
 
-@command.command("e-stop")
-@with_groups
+@_subcommand("e-stop")
 def e_stop(client: _ClientOptions, reason: Reason = "") -> None:
     """Go to Safe at once, latched. Needs no lease. This program is not the emergency stop."""
     from hil.messages.operator_input import EStop
@@ -229,8 +229,7 @@ def e_stop(client: _ClientOptions, reason: Reason = "") -> None:
     send(client, EStop(reason))
 
 
-@command.command()
-@with_groups
+@_subcommand()
 def arm(client: _ClientOptions, hold: Hold = False) -> None:
     """Run the arming checks, and arm if all pass."""
     from hil.messages.operator_input import Arm
@@ -238,8 +237,7 @@ def arm(client: _ClientOptions, hold: Hold = False) -> None:
     send(client, Arm(), needs="console", hold=hold)
 
 
-@command.command()
-@with_groups
+@_subcommand()
 def start(client: _ClientOptions, hold: Hold = False) -> None:
     """Start to move; the rig is armed."""
     from hil.messages.operator_input import Start
@@ -247,8 +245,7 @@ def start(client: _ClientOptions, hold: Hold = False) -> None:
     send(client, Start(), needs="console", hold=hold)
 
 
-@command.command()
-@with_groups
+@_subcommand()
 def clear(
     client: _ClientOptions,
     fault: Annotated[int, typer.Argument(metavar="NUMBER", help="Number of the fault (hil explain).")],
@@ -260,8 +257,7 @@ def clear(
     send(client, ClearFault(fault), needs="lease", hold=hold)
 
 
-@command.command("set-point")
-@with_groups
+@_subcommand("set-point")
 def set_point(
     client: _ClientOptions,
     name_of: Annotated[str, typer.Argument(metavar="NAME", help="As the experiment names it.")],
@@ -274,8 +270,7 @@ def set_point(
     send(client, SetPoint(name_of, value), needs="lease", hold=hold)
 
 
-@command.command()
-@with_groups
+@_subcommand()
 def mode(
     client: _ClientOptions,
     name_of: Annotated[str, typer.Argument(metavar="NAME", help="As the experiment names it.")],
@@ -287,8 +282,7 @@ def mode(
     send(client, Mode(name_of), needs="lease", hold=hold)
 
 
-@command.command("set-loads")
-@with_groups
+@_subcommand("set-loads")
 def set_loads(
     client: _ClientOptions,
     wanted: Annotated[
@@ -310,24 +304,13 @@ def set_loads(
         raise typer.BadParameter(f"{wanted}: {error}") from None
 
 
-@command.command()
-@with_groups
-def jog(
-    client: _ClientOptions,
-    seconds: Seconds,
-    speed: Speed = None,
-    wheel: Wheel = None,
-    joint: Joint = None,
-    angle: Angle = None,
-    rate: Rate = RATE_DEGPS,
-    hold: Hold = False,
-) -> None:
+@_subcommand()
+def jog(client: _ClientOptions, what: JogOptions, hold: Hold = False) -> None:
     """Turn wheels or a driven joint for a short time, between two runs. Wheels off the ground."""
-    send(client, jog_of(wheel, speed, joint, angle, rate, seconds), needs="console", hold=hold)
+    send(client, what.command(), needs="console", hold=hold)
 
 
-@command.command()
-@with_groups
+@_subcommand()
 def valve(
     client: _ClientOptions,
     cylinder: Annotated[str, typer.Argument(help="Cylinder: left or right.")],
@@ -341,8 +324,7 @@ def valve(
     send(client, Valve(cylinder, way, seconds), needs="console", hold=hold)
 
 
-@command.command()
-@with_groups
+@_subcommand()
 def campaign(
     client: _ClientOptions,
     do: Annotated[Literal["start", "pause", "end"], typer.Argument(help="What to do.")],
@@ -355,8 +337,7 @@ def campaign(
     send(client, Campaign(do, operator), needs="console" if do == "start" else "lease", hold=hold)
 
 
-@command.command("set")
-@with_groups
+@_subcommand("set")
 def set_values(
     client: _ClientOptions,
     values: Annotated[
@@ -378,8 +359,7 @@ def set_values(
     complain("set: done")
 
 
-@command.command()
-@with_groups
+@_subcommand()
 def plan(
     client: _ClientOptions,
     name_of: Annotated[str, typer.Argument(metavar="NAME", help="One of those that the page offers, like thesis.")],
@@ -390,8 +370,7 @@ def plan(
     complain("plan: done")
 
 
-@command.command()
-@with_groups
+@_subcommand()
 def verdict(
     client: _ClientOptions,
     kept: Annotated[Literal["keep", "repeat"], typer.Argument(metavar="keep|repeat", help="The verdict.")],
@@ -404,8 +383,7 @@ def verdict(
     send(client, Verdict(kept, word), needs="lease", hold=hold)
 
 
-@command.command()
-@with_groups
+@_subcommand()
 def custom(
     client: _ClientOptions,
     kind: Annotated[str, typer.Argument(help="Of the command.")],

@@ -146,6 +146,7 @@ def import_rover(
     from hil.analysis.own_rover.read import RoverFileError, read_rover
     from hil.app.warm_up import report_compiling
     from hil.config import ConfigError, load_config
+    from hil.config.rig import Rig
 
     named = None if wheels is None else [one.strip() for one in wheels.split(",") if one.strip()]
     refused = None
@@ -161,7 +162,7 @@ def import_rover(
                     refused = ConfigError(str(files.config), error.problems)
                 else:
                     report_compiling(progress)
-                    look = look_at(config)
+                    look = look_at(Rig(config))
                     draw_sketch(look.rover.tree, look.com, unfinished.sketch)
         except RoverFileError as error:
             complain(str(error))
@@ -214,12 +215,13 @@ def export_rover(
     """Write the rover of a config as a URDF or MJCF: with a shape for every body, couplings, and in MJCF its loops."""
     from hil.analysis.own_rover.files import description_of
     from hil.config.files import replacing
+    from hil.config.rig import Rig
 
     with usage_errors():
         config = options.load()
     path = out or Path(f"{config.name}.{to}")
     try:
-        text, missing = description_of(config, to)
+        text, missing = description_of(Rig(config), to)
         with replacing(path, new=True) as unfinished:
             unfinished.write_text(text + "\n", encoding="utf-8")
     except FileExistsError:

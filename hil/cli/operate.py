@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -59,7 +60,6 @@ def operate(
             offered[chosen] = plan
         plans = PlanChoice(partial(_campaign, options, settings.opened), offered, chosen)
 
-    from hil.app.changes import show_nothing
     from hil.app.command_server import CommandServer
     from hil.app.console import Console
     from hil.app.operate import ResidentProcess
@@ -67,10 +67,11 @@ def operate(
     from hil.app.run import open_backend, run_experiment
     from hil.app.run_loop import Signals
     from hil.campaign.commanded import CommandedCampaign
+    from hil.config.rig import Rig
     from hil.recording.run_folder import run_folder
 
     with usage_errors(), Signals() as signals, ExitStack() as stack:
-        server = stack.enter_context(CommandServer(config))
+        server = stack.enter_context(CommandServer(config.operator, config.name))
         out = run_folder(options.out, config.name, "operate")
         pages: list[PageServer] = []
         console = Console(server.memory, idle=partial(keep_alive, server, pages))
@@ -79,9 +80,9 @@ def operate(
         campaign = CommandedCampaign(plans, out, console, progress, run, partial(_report, console))
         if page:
             where = server.endpoint, server.token_file, out
-            pages.append(stack.enter_context(PageServer(config, *where, campaign.shown(), campaign.offered)))
+            pages.append(stack.enter_context(PageServer(Rig(config), *where, campaign.shown(), campaign.offered)))
         opener = partial(open_backend, endpoints=options.endpoints)
-        show = pages[0].show if pages else show_nothing
+        show = pages[0].show if pages else lambda *_: None
         process = ResidentProcess(
             settings, out, console, signals, progress, opener=opener, campaign=campaign, show=show
         )
@@ -152,54 +153,48 @@ def keep_alive(server: CommandServer, pages: Sequence[PageServer]) -> None:
 
 
 Seconds = Annotated[float, typer.Option("--for", metavar="SECONDS", help="Duration, up to 10 s.", show_default=False)]
-Wheel = Annotated[
-    list[str] | None,
-    typer.Option("--wheel", metavar="NAME", help="front_left, ..., or all; repeatable.", show_default=False),
-]
-Speed = Annotated[
-    float | None,
-    typer.Option("--speed", metavar="M/S", help="Speed of the rim; negative: backward.", show_default=False),
-]
-Joint = Annotated[
-    str | None,
-    typer.Option("--joint", metavar="NAME", help="A driven joint, in place of wheels.", show_default=False),
-]
-Angle = Annotated[
-    float | None, typer.Option("--angle", metavar="DEG", help="Angle that the joint turns to.", show_default=False)
-]
-Rate = Annotated[float, typer.Option("--rate", metavar="DEG/S", help="Speed of the joint.")]
-RATE_DEGPS = 5.0  # of a joint, if not told
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask: you are at the rig, with the emergency stop in reach.")]
 
 
-def jog_of(
-    wheels: list[str] | None, speed: float | None, joint: str | None, angle: float | None, rate: float, seconds: float
-) -> Jog | JogJoint:
-    """What the options of a jog ask for. Raises typer.BadParameter: wheels and a joint, or half of either."""
-    from hil.messages.operator_input import Jog, JogJoint
+@dataclass(frozen=True)
+class JogOptions:
+    """What a jog turns, and for how long."""
 
-    if joint is None:
-        if speed is None or angle is not None:
-            raise typer.BadParameter("give --speed with --wheel, or --angle with --joint")
-        return Jog(tuple(wheels or ()), speed, seconds)
-    if angle is None or speed is not None or wheels:
-        raise typer.BadParameter("--joint needs --angle, and has no --wheel and no --speed")
-    return JogJoint(joint, angle, rate, seconds)
+    seconds: Seconds
+    speed: Annotated[
+        float | None,
+        typer.Option("--speed", metavar="M/S", help="Speed of the rim; negative: backward.", show_default=False),
+    ] = None
+    wheel: Annotated[
+        list[str] | None,
+        typer.Option("--wheel", metavar="NAME", help="front_left, ..., or all; repeatable.", show_default=False),
+    ] = None
+    joint: Annotated[
+        str | None,
+        typer.Option("--joint", metavar="NAME", help="A driven joint, in place of wheels.", show_default=False),
+    ] = None
+    angle: Annotated[
+        float | None, typer.Option("--angle", metavar="DEG", help="Angle that the joint turns to.", show_default=False)
+    ] = None
+    rate: Annotated[float, typer.Option("--rate", metavar="DEG/S", help="Speed of the joint.")] = 5.0
+
+    def command(self) -> Jog | JogJoint:
+        """What they ask for. Raises typer.BadParameter: wheels and a joint, or half of either."""
+        from hil.messages.operator_input import Jog, JogJoint
+
+        if self.joint is None:
+            if self.speed is None or self.angle is not None:
+                raise typer.BadParameter("give --speed with --wheel, or --angle with --joint")
+            return Jog(tuple(self.wheel or ()), self.speed, self.seconds)
+        if self.angle is None or self.speed is not None or self.wheel:
+            raise typer.BadParameter("--joint needs --angle, and has no --wheel and no --speed")
+        return JogJoint(self.joint, self.angle, self.rate, self.seconds)
 
 
 @with_groups
-def jog(
-    options: RunOptions,
-    seconds: Seconds,
-    speed: Speed = None,
-    wheel: Wheel = None,
-    joint: Joint = None,
-    angle: Angle = None,
-    rate: Rate = RATE_DEGPS,
-    yes: Yes = False,
-) -> None:
+def jog(options: RunOptions, what: JogOptions, yes: Yes = False) -> None:
     """Turn wheels or a driven joint for a short time, to check wiring and direction. Wheels off the ground."""
-    _move(options, jog_of(wheel, speed, joint, angle, rate, seconds), yes)
+    _move(options, what.command(), yes)
 
 
 @with_groups
@@ -218,12 +213,13 @@ def valve(
 
 def _move(options: RunOptions, asked: Jog | JogJoint | Valve, yes: bool) -> None:
     """Run the config as a jog of what was asked for."""
+    from hil.config.rig import Rig
     from hil.experiments.jog.experiment import jog_overrides, what_moves
 
     with usage_errors():
         config = options.load(*jog_overrides(asked))
     if not yes:
-        _confirm(what_moves(config), config.name, config.rig)
+        _confirm(what_moves(Rig(config)), config.name, config.rig)
     run_and_show(config, options)
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hil.campaign.run import CampaignStop, ProgressReporter
     from hil.campaign.traction.guided import Guide
     from hil.config import Config
+    from hil.config.schema.equipment import OperatorConfig
 
 
 Ask = Annotated[bool, typer.Option("--ask", help="Ask an operator on a simulated rig, too: a rehearsal.")]
@@ -50,7 +51,7 @@ def drawbar(options: BatchOptions, ask: Ask = False, commands: Commands = False)
         if guided:
             from hil.campaign.traction.guided import run_drawbar
 
-            with _guide(base, folder, report, stop, commands=commands) as guide:
+            with _guide(base.operator, base.name, folder, report, stop, commands=commands) as guide:
                 rows = run_drawbar(runs, guide, resume=options.resume)
         else:
             place = options.place([run.config for run in runs], report)
@@ -89,7 +90,7 @@ def slope(options: BatchOptions, ask: Ask = False, commands: Commands = False) -
         if guided:
             from hil.campaign.traction import guided as by_operator
 
-            with _guide(base, folder, report, stop, commands=commands) as guide:
+            with _guide(base.operator, base.name, folder, report, stop, commands=commands) as guide:
                 searches = by_operator.run_slopes(base, guide)
         else:
             searches = run_slopes(base, options.place(kinds_of(base), report), report, stop.now)
@@ -134,7 +135,7 @@ def _is_guided(base: Config, name: str, options: BatchOptions, *, ask: bool, com
 
 @contextmanager
 def _guide(
-    base: Config, folder: Path, report: ProgressReporter, stop: CampaignStop, *, commands: bool
+    section: OperatorConfig, name: str, folder: Path, report: ProgressReporter, stop: CampaignStop, *, commands: bool
 ) -> Iterator[Guide]:
     """Who is asked, at this terminal or by commands, and how a run is made."""
     from hil.app.run import run_experiment
@@ -154,7 +155,7 @@ def _guide(
     from hil.cli.operate import keep_alive
 
     with ExitStack() as stack:
-        server = stack.enter_context(CommandServer(base))
+        server = stack.enter_context(CommandServer(section, name))
         console = Console(server.memory, idle=partial(keep_alive, server, []))
         console.show("campaign", f"series in {folder}")
         needs = f"token in {server.token_file}" if server.token_file else "clients need keys"

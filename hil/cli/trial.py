@@ -173,11 +173,13 @@ def run_and_show(config: Config, options: RunOptions, repeat: int = 1) -> None:
         first = folder_of(0)
 
     from hil.app.run import run_repeatedly
+    from hil.config.rig import Rig
 
     with usage_errors():
         outcome = run_repeatedly(
-            config, repeat, lambda number: folder_of(number) if number else first, progress, options.endpoints, go_on
-        )
+            Rig(config), repeat, lambda number: folder_of(number) if number else first, progress, options.endpoints,
+            go_on,
+        )  # fmt: skip
     print_outcome(outcome)
     raise typer.Exit(outcome.exit_code)
 

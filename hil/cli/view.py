@@ -15,6 +15,7 @@ from hil.cli.terminal import USAGE, complain, usage_errors
 
 if TYPE_CHECKING:
     from hil.config import Config
+    from hil.config.rig import Rig
     from hil.messages.layout import Layout
     from hil.operator.curve import KeyPair
 
@@ -65,6 +66,7 @@ def view(
     from hil.app.view.layout import layout_file
     from hil.app.view.live_view import OtherRigError
     from hil.app.view.server import ViewServerError
+    from hil.config.rig import Rig
     from hil.operator.curve import KeysError
     from hil.recording import RecordError
 
@@ -81,11 +83,11 @@ def view(
         with usage_errors():
             config = _config_of_run(Path(target)) if recorded else config_from(target, overrides, None, None)
             if print_layout:
-                print(json.dumps(layout_file(config), indent=1))
+                print(json.dumps(layout_file(Rig(config)), indent=1))
             elif recorded and _is_over(Path(target)):
                 _play(Path(target), config.layout, host, port, unverified, origin or ())
             else:
-                _follow(config, host, port, endpoint, _keys(key, server_key), origin or ())
+                _follow(Rig(config), host, port, endpoint, _keys(key, server_key), origin or ())
     except (
         MissingPackageError, UnverifiedRunError, OtherRigError, ViewServerError, KeysError, RecordError, OSError,
     ) as error:  # fmt: skip
@@ -114,7 +116,7 @@ def _is_over(run: Path) -> bool:
 
 
 def _follow(
-    config: Config,
+    rig: Rig,
     host: str,
     port: int,
     endpoint: str | None,
@@ -125,13 +127,14 @@ def _follow(
     from hil.app.view.live_view import LiveView, follow, live_channels
     from hil.app.view.server import ViewServer
 
+    config = rig.config
     endpoint = endpoint or config.telemetry.endpoint
     if not endpoint:
         raise typer.BadParameter("telemetry.endpoint is empty, so the rig publishes nothing: set one")
-    rig = RigSolids(config)
-    with ViewServer(config.name, live_channels(config.layout), rig.solids(), host, port, origins) as server:
+    drawn = RigSolids(rig)
+    with ViewServer(config.name, live_channels(rig.layout), drawn.solids(), host, port, origins) as server:
         _report(server.url, f"follows the telemetry at {endpoint}")
-        follow(endpoint, LiveView(config, server, rig), _until_stopped(), keys)
+        follow(endpoint, LiveView(rig.layout, config.trial.start_distance_m, server, drawn), _until_stopped(), keys)
 
 
 def _play(run: Path, layout: Layout, host: str, port: int, unverified: bool, origins: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hil.config import Config
+from hil.config.rig import Rig
 
 
 def kernel_kind(config: Config) -> str:
@@ -17,12 +18,12 @@ def kernel_kind(config: Config) -> str:
     return repr(_shape(config.model_dump(exclude={"seed", "name", "telemetry", "record"})))
 
 
-def one_of_each_kind(configs: Sequence[Config]) -> list[Config]:
-    """Of many configs, one for each set of kernels that they may need."""
+def one_of_each_kind(configs: Sequence[Config]) -> list[Rig]:
+    """Rigs of configs, one for each set of kernels that they may need."""
     kinds: dict[str, Config] = {}
     for config in configs:
         kinds.setdefault(kernel_kind(config), config)
-    return list(kinds.values())
+    return [Rig(config) for config in kinds.values()]
 
 
 def _shape(value: Any) -> Any:

@@ -27,46 +27,81 @@ MOST_CHANGED = 24
 _KINDS = {"number": "number", "integer": "integer", "string": "text", "boolean": "flag"}
 
 
-def settings_of(config: Config) -> dict[str, Value]:
-    """Every key that may be changed between two runs of this config, and its value."""
-    return {key: value for key, value, _ in _walk(config)}
-
-
-def settings_shown(config: Config, given: Config) -> list[dict[str, Any]]:
-    """The same as a form shows it.
+class ChangeableKeys:
+    """The keys of a config that may be changed between two runs.
 
     Args:
         config: as it is now.
-        given: as `hil operate` was started.
-
-    Returns:
-        Of each: key; name; words; unit, "1" for a pure number; kind: number, integer, choice, text or flag; lowest and
-        highest, null without; choices; allowed, in words; nullable; default of the schema; given, and now.
     """
-    started = settings_of(given)
-    rows = []
-    for key, value, schema in _walk(config):
-        words = str(schema.get("description", ""))
-        last = key.rpartition(".")[2]
-        unit = unit_of(last, words)
-        rows.append(
-            {
-                "key": key,
-                "name": name_of(last) if unit != "1" else last.replace("_", " "),
-                "words": words.replace(f" [{unit}]", ""),
-                "unit": unit,
-                "kind": "choice" if "enum" in schema else _KINDS[schema["type"]],
-                "lowest": schema.get("minimum", schema.get("exclusiveMinimum")),
-                "highest": schema.get("maximum", schema.get("exclusiveMaximum")),
-                "choices": schema.get("enum", []),
-                "allowed": allowed(schema),
-                "nullable": bool(schema.get("nullable")),
-                "default": schema.get("default"),
-                "given": started.get(key),
-                "now": value,
-            }
-        )
-    return rows
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+
+    def values(self) -> dict[str, Value]:
+        """Every one of them, and its value."""
+        return {key: value for key, value, _ in self._walk()}
+
+    def rows(self, started: Mapping[str, Value]) -> list[dict[str, Any]]:
+        """The same as a form shows it.
+
+        Args:
+            started: their values when `hil operate` was started.
+
+        Returns:
+            Of each: key; name; words; unit, "1" for a pure number; kind: number, integer, choice, text or flag; lowest
+            and highest, null without; choices; allowed, in words; nullable; default of the schema; given, and now.
+        """
+        rows = []
+        for key, value, schema in self._walk():
+            words = str(schema.get("description", ""))
+            last = key.rpartition(".")[2]
+            unit = unit_of(last, words)
+            rows.append(
+                {
+                    "key": key,
+                    "name": name_of(last) if unit != "1" else last.replace("_", " "),
+                    "words": words.replace(f" [{unit}]", ""),
+                    "unit": unit,
+                    "kind": "choice" if "enum" in schema else _KINDS[schema["type"]],
+                    "lowest": schema.get("minimum", schema.get("exclusiveMinimum")),
+                    "highest": schema.get("maximum", schema.get("exclusiveMaximum")),
+                    "choices": schema.get("enum", []),
+                    "allowed": allowed(schema),
+                    "nullable": bool(schema.get("nullable")),
+                    "default": schema.get("default"),
+                    "given": started.get(key),
+                    "now": value,
+                }
+            )
+        return rows
+
+    def _walk(self) -> Iterator[tuple[str, Value, dict[str, Any]]]:
+        """Path, value and JSON schema of each key that may be changed."""
+        for path, section in self.sections():
+            whole = _schema(type(section))
+            for name in section.between_runs if "*" not in section.between_runs else whole["properties"]:
+                given = whole["properties"][name]
+                schema = resolved(given, whole)
+                if "enum" in schema or schema.get("type") in _KINDS:
+                    of_key = {key: given[key] for key in ("description", "default") if key in given}
+                    yield f"{path}.{name}".lstrip("."), getattr(section, name), schema | of_key
+
+    def sections(self) -> Iterator[tuple[str, Section]]:
+        """Sections with such keys, by their paths; "": the top, whose seed a real rig does not have."""
+        config = self._config
+        if config.rig != "real":
+            yield "", config
+        yield from _nested(config.section_path, config.section)
+        shown = {
+            "quality": config.section.impact,
+            "ground": True,
+            "soil": True,
+            "wheel": True,
+            "obstacle": config.section.obstacle,
+            "cylinders": bool(config.layout.cylinders),
+        }
+        for name in (name for name, is_shown in shown.items() if is_shown):
+            yield from _nested(name, getattr(config, name))
 
 
 class Settings:
@@ -106,7 +141,7 @@ class Settings:
             keys = ", ".join(values)
             other = "other wheels, cylinders or sensors"
             raise ConfigError(config.name, [Problem(keys, other, "with these: start hil operate again with --set")])
-        started, now = settings_of(self.given), settings_of(config)
+        started, now = ChangeableKeys(self.given).values(), ChangeableKeys(config).values()
         changed = {key: now[key] for key in changed if now[key] != started[key]}
         if len(changed) > MOST_CHANGED:
             most = f"{MOST_CHANGED} at a time; write them into a config, and start hil operate with that"
@@ -141,13 +176,10 @@ class Settings:
         """The config as it is now, with further overrides, of a jog. Raises ConfigError."""
         return self.load(self.changed, more)
 
-    def take(self, config: Config, changed: dict[str, Value]) -> None:
-        """Make what `with_values` has checked the config of the next runs."""
-        self.config, self.changed = config, changed
-
     def _refuse_others(self, values: Mapping[str, Value]) -> None:
         """Raises ConfigError: a key cannot be changed here. The loader says what is unknown in a section."""
-        known, sections = settings_of(self.config) | {SEED: None}, dict(_sections(self.config))
+        keys = ChangeableKeys(self.config)
+        known, sections = keys.values() | {SEED: None}, dict(keys.sections())
         problems = []
         for key in values:
             path, _, last = key.rpartition(".")
@@ -171,35 +203,6 @@ def _flat(values: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         return
     for key, value in values.items():
         yield from _flat(value, f"{path}.{key}".lstrip("."))
-
-
-def _walk(config: Config) -> Iterator[tuple[str, Value, dict[str, Any]]]:
-    """Path, value and JSON schema of each key that may be changed."""
-    for path, section in _sections(config):
-        whole = _schema(type(section))
-        for name in section.between_runs if "*" not in section.between_runs else whole["properties"]:
-            given = whole["properties"][name]
-            schema = resolved(given, whole)
-            if "enum" in schema or schema.get("type") in _KINDS:
-                of_key = {key: given[key] for key in ("description", "default") if key in given}
-                yield f"{path}.{name}".lstrip("."), getattr(section, name), schema | of_key
-
-
-def _sections(config: Config) -> Iterator[tuple[str, Section]]:
-    """Sections with such keys, by their paths; "": the top, whose seed a real rig does not have."""
-    if config.rig != "real":
-        yield "", config
-    yield from _nested(config.section_path, config.section)
-    shown = {
-        "quality": config.section.impact,
-        "ground": True,
-        "soil": True,
-        "wheel": True,
-        "obstacle": config.section.obstacle,
-        "cylinders": bool(config.layout.cylinders),
-    }
-    for name in (name for name, is_shown in shown.items() if is_shown):
-        yield from _nested(name, getattr(config, name))
 
 
 def _nested(path: str, section: Section) -> Iterator[tuple[str, Section]]:

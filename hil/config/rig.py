@@ -8,10 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
+from drivers.driver_type import RigSetup
 from hil.config.checked_config import Config
 from hil.config.integration import contacts_of, longest_step_s
 from hil.config.model_parameters import nominal_rig, spread, veer
 from hil.config.resting_loads import resting_loads_N
+from hil.config.rig_setup import rig_setup
 from hil.config.schema.instruments import READINGS_TO_ARM
 from models.plant import RigParameters
 
@@ -24,6 +26,7 @@ class Rig:
 
     Attributes:
         config: of which some stages take sections.
+        kind: `rig` of the config: real, simulated, or simulated at the protocol level.
         layout: wheels, cylinders and channels.
         limits: what the limiter and the monitors allow.
         section: of the experiment.
@@ -38,7 +41,12 @@ class Rig:
 
     def __init__(self, config: Config) -> None:
         self.config, self.layout, self.limits, self.section = config, config.layout, config.limits, config.section
-        self.rate_hz = config.loop.rate_hz
+        self.kind, self.rate_hz = config.rig, config.loop.rate_hz
+
+    @cached_property
+    def setup(self) -> RigSetup:
+        """What the drivers have to know of the rig."""
+        return rig_setup(self.config)
 
     @cached_property
     def nominal(self) -> RigParameters:

@@ -65,7 +65,7 @@ def build_cycle(
     limiter, measured = Limiter(rig, safety), MeasuredMonitor(rig.layout, rig.limits)
 
     limited = folder is not None and rig.limits.calibration_days is not None
-    dated = calibration_checks(rig.config, today()) if limited else []
+    dated = calibration_checks(rig, today()) if limited else []
 
     def checks(samples: Samples, estimate: Estimate) -> list[Check]:
         found = arming_checks(rig, samples, estimate, safety.faults)

@@ -20,8 +20,7 @@ import zmq
 from numpy.typing import NDArray
 
 from drivers.interfaces import DeviceError
-from hil.config import Config
-from hil.config.schema.equipment import KeysConfig
+from hil.config.schema.equipment import KeysConfig, TelemetryConfig
 from hil.messages.endpoints import is_local
 from hil.messages.layout import Layout
 from hil.messages.signals import TICK
@@ -245,15 +244,17 @@ class Publisher:
         self.close()
 
 
-def open_publisher(config: Config, progress: Callable[[str], None]) -> Publisher:
+def open_publisher(
+    section: TelemetryConfig, rate_hz: int, layout: Layout, progress: Callable[[str], None]
+) -> Publisher:
     """The publisher of a run; in simulation a busy port is only reported as a warning.
 
     Raises:
         DeviceError: the endpoint cannot be bound for another reason, or the keys are not in order.
     """
-    rates = (config.telemetry.rate_hz, config.loop.rate_hz, time.time(), config.layout)
+    rates = (section.rate_hz, rate_hz, time.time(), layout)
     try:
-        return Publisher(config.telemetry.endpoint, *rates, config.telemetry.keys)
+        return Publisher(section.endpoint, *rates, section.keys)
     except PortBusy as busy:
         progress(f"warning: no telemetry, {busy}")
         return Publisher("", *rates)

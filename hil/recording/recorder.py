@@ -134,7 +134,8 @@ def serve(
     """
     said: list[str] = []
     try:
-        publisher = open_publisher(shared.config, said.append)
+        config = shared.config
+        publisher = open_publisher(config.telemetry, config.loop.rate_hz, config.layout, said.append)
     except DeviceError as error:
         lifecycle.report(error=str(error))
         return

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from drivers.messages import ValveSample
-from hil.config import Config
 from hil.config.cylinder_parameters import cylinder, largest_arm_m
 from hil.config.schema.equipment import LimitsConfig
 from hil.messages.check import Check
@@ -171,20 +170,20 @@ def today() -> date:
     return datetime.now().astimezone().date()
 
 
-def calibration_checks(config: Config, today: date) -> list[Check]:
-    """One for each calibration sheet of the config: its date and its age.
+def calibration_checks(rig: Rig, today: date) -> list[Check]:
+    """One for each calibration sheet of a rig: its date and its age.
 
     Args:
-        config: of the rig. What has no sheet is not checked.
+        rig: of the config. What has no sheet is not checked.
         today: date to count from.
     """
-    return [_check(key, dated, today, config.limits.calibration_days) for key, dated in _dates(config)]
+    return [_check(key, dated, today, rig.limits.calibration_days) for key, dated in _dates(rig)]
 
 
-def _dates(config: Config) -> Iterator[tuple[str, str | None]]:
+def _dates(rig: Rig) -> Iterator[tuple[str, str | None]]:
     """Key of each sheet, and its date."""
-    daq = config.devices.daq if config.devices else None
-    for channel in config.layout.channels:
+    config, daq = rig.config, rig.config.devices.daq if rig.config.devices else None
+    for channel in rig.layout.channels:
         if daq is not None and (sheet := daq.sheet(channel)) is not None:
             yield f"devices.daq.calibration.{channel}", sheet.date
     for key, sheets in (

@@ -73,7 +73,7 @@ class SafetyMonitor:
         self.instruments = InstrumentMonitor([InstrumentSource(role, config) for role in layout.instruments])
         self._answered_ns, self._bad_answers = -1, 0
         self._speeds = SpeedMonitor(layout.wheels, config.drives.full_torque_rad)
-        self._announce, self._only_recorded = announce, warnings_for(config)
+        self._announce, self._only_recorded = announce, warnings_for(rig)
         self._held_ns = -1  # the last command was given in Safe with nothing armed: its time; else -1
         self.events: list[Event] = list(latched)
         self.warnings: list[Event] = []

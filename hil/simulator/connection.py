@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from drivers.interfaces import DeviceError
-from hil.config import Config
 from hil.config.json_io import read_json
+from hil.config.rig import Rig
 from hil.processes.lifecycle import Process
 from hil.simulator.control_socket import ControlClient, wait_for
 
@@ -23,28 +23,28 @@ Progress = Callable[[str], None]
 Endpoints = Mapping[str, str]
 
 
-def connect(config: Config, endpoints: Path | None, stack: ExitStack) -> tuple[Endpoints, ControlClient]:
+def connect(rig: Rig, endpoints: Path | None, stack: ExitStack) -> tuple[Endpoints, ControlClient]:
     """Connect to a simulated rig and put its rover at the start of the config's trial; endpoints and control client.
 
     Args:
-        config: of the rig.
+        rig: simulated at the protocol level.
         endpoints: file of a running rig (`hil sim --endpoints`); None: a new rig is started.
         stack: stops what is started here.
 
     Raises:
         DeviceError: there is no rig, or it could not start.
     """
-    addresses = read_endpoints(endpoints or spawn_simulator(config, stack))
+    addresses = read_endpoints(endpoints or spawn_simulator(rig.config.model_dump_json(), stack))
     control = stack.enter_context(ControlClient(addresses["control"]))
-    control.ask("place", angle_deg=config.trial.angle_deg, seed=config.seed)
+    control.ask("place", angle_deg=rig.config.trial.angle_deg, seed=rig.config.seed)
     return addresses, control
 
 
-def spawn_simulator(config: Config, stack: ExitStack) -> Path:
-    """Start a simulated rig that `stack` stops. Returns its endpoints file. Raises DeviceError: it could not start."""
+def spawn_simulator(config: str, stack: ExitStack) -> Path:
+    """Start the rig of a config (JSON) that `stack` stops; its endpoints file. Raises DeviceError: it did not start."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hil-trial-")))
     source, endpoints = folder / "config.json", folder / "endpoints.json"
-    source.write_text(config.model_dump_json(), encoding="utf-8")
+    source.write_text(config, encoding="utf-8")
     process = Process("hil.simulator.rig_server", str(source), str(endpoints))
     stack.callback(process.end, END_S)
     wait_for(lambda: endpoints.exists() or process.status() is not None, READY_S)

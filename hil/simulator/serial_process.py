@@ -14,16 +14,17 @@ from typing import Any
 
 import msgspec
 
+from drivers.driver_type import RigSetup
 from drivers.host import COMPUTER, Host
 from drivers.registry import BUILT_IN, driver_of
 from drivers.sim.protocol.line import Line, LineFault, OwnFaults, Pty, SimulatedPort, Terminal, serve_lines
 from drivers.sim.protocol.plant_ports import PlantPorts
 from drivers.sim.protocol.udp import UdpTerminal
-from hil.config import Config
 from hil.config.rig_setup import rig_setup
 from hil.config.schema.devices import DevicesConfig
 from hil.config.schema.sensors import DaqConfig
 from hil.ipc.run_memory import LatenessLog
+from hil.messages.layout import Layout
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.realtime import RightsWanted, rights
 from hil.simulator.control_socket import Answer, CommandReader, Handler
@@ -31,17 +32,19 @@ from hil.simulator.memory import CylindersInMemory, InstrumentInMemory, ServosIn
 from hil.simulator.sampled_memory import ReadingsInMemory
 
 
-def serial_peers(config: Config, ports: PlantPorts) -> dict[str, SimulatedPort]:
+def serial_peers(
+    devices: DevicesConfig | None, layout: Layout, rig: RigSetup, ports: PlantPorts
+) -> dict[str, SimulatedPort]:
     """All serial devices by the names of their endpoints.
 
     Devices of built-in drivers that the config does not use are served too, on the same rover; a link that the rig does
     not have gets none.
     """
-    sections = {driver_of(section): section for section in (config.devices.sections() if config.devices else ())}
+    sections = {driver_of(section): section for section in (devices.sections() if devices else ())}
     peers: dict[str, SimulatedPort] = {}
     for kind in dict.fromkeys((*BUILT_IN, *sections)):
-        if kind.role in config.layout.links:
-            peers |= kind.simulated_ports(sections.get(kind), rig_setup(config), ports)
+        if kind.role in layout.links:
+            peers |= kind.simulated_ports(sections.get(kind), rig, ports)
     return peers
 
 
@@ -87,7 +90,7 @@ class SerialLines:
         servos = ServosInMemory(memory, host) if config.layout.servos else None
         cylinders = CylindersInMemory(memory, host)
         ports = PlantPorts(WheelsInMemory(memory, host), cylinders, readings, instruments, servos)
-        peers = serial_peers(memory.config, ports)
+        peers = serial_peers(memory.config.devices, memory.config.layout, rig_setup(memory.config), ports)
         self._devices = {name: peer.device for name, peer in peers.items()}
         notes = LatenessLog(memory.late["serial"])
         self.served = notes.of("serial devices")

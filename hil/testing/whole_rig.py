@@ -24,8 +24,8 @@ class SimulatedRig(ServedProcess):
         from hil.app.warm_up import warm_up
 
         super().__init__()
-        effective = load_config(str(config), overrides)
-        warm_up(ConfiguredRig(effective), lambda _text: None)
+        effective = ConfiguredRig(load_config(str(config), overrides))
+        warm_up(effective, lambda _text: None)
         self._control: ControlClient
         endpoints, self._control = connect(effective, None, self._stack)
         self.endpoints = dict(endpoints)

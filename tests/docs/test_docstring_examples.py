@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hil.app.run import run_in_virtual_time
+from hil.app.run import run_experiment
 from hil.config import load_config
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +31,7 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("examples")
     (folder / "runs" / "jog").mkdir(parents=True)
     config = load_config("sim_impact", ["telemetry.endpoint=''", "experiment=jog", "jog.seconds=0.3"])
-    run_in_virtual_time(config, folder / "runs" / "jog", figure=False)
+    run_experiment(config, folder / "runs" / "jog", lambda _: None, figure=False, one_of_many=True)
     return folder
 
 

@@ -140,7 +140,9 @@ def test_a_driver_of_ours_is_found_without_a_look_at_the_installed_packages():
         "extensions.entry_points = refuse\n"
         "from hil.app.driver_factory import DriverFactory\n"
         "from hil.config import load_config\n"
-        "make = DriverFactory(load_config('mars_dome'))\n"
+        "from hil.config.rig_setup import rig_setup\n"
+        "config = load_config('mars_dome')\n"
+        "make = DriverFactory(config.devices, rig_setup(config))\n"
         "[make.device(role) for role in ('daq', 'drives', 'valves')]\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -10,7 +10,7 @@ import sys
 import matplotlib.image
 import pytest
 
-from hil.app.run import run_in_virtual_time
+from hil.app.run import run_experiment
 from hil.config import load_config
 
 # The programs: what each needs to be run, and the picture that it draws.
@@ -51,7 +51,13 @@ def test_a_program_prints_what_its_docstring_says_and_draws_its_picture(
         monkeypatch.syspath_prepend(pytestconfig.rootpath / "tests" / "example_package")
     if name == "read_a_record":
         (tmp_path / "run").mkdir()
-        run_in_virtual_time(load_config("sim_impact", ["telemetry.endpoint=''"]), tmp_path / "run", figure=False)
+        run_experiment(
+            load_config("sim_impact", ["telemetry.endpoint=''"]),
+            tmp_path / "run",
+            lambda _: None,
+            figure=False,
+            one_of_many=True,
+        )
         arguments = [str(tmp_path / "run")]
     monkeypatch.setattr(sys, "argv", [f"{name}.py", *arguments])
     runpy.run_path(str(examples / f"{name}.py"), run_name="__main__")

@@ -16,6 +16,8 @@ from hil.app.check import check_rig
 from hil.app.driver_factory import DriverFactory
 from hil.app.run import run_experiment
 from hil.config import Config
+from hil.config.rig import Rig
+from hil.config.rig_setup import rig_setup
 from hil.config.schema.capture import JogConfig
 from models.rover.assembly import WHEELS
 
@@ -55,7 +57,7 @@ def jogged(config, folder, **jog):
 
 
 def test_check_finds_everything_in_order(config):
-    checks, missing = check_rig(config, quick=True)
+    checks, missing = check_rig(Rig(config), quick=True)
     assert missing == []
     assert [f"{check.item}: {check.found}" for check in checks if not check.ok] == []
 
@@ -72,7 +74,7 @@ def test_each_wheel_moves_its_encoder_and_no_other(config, tmp_path, wheel):
 def test_the_serial_time_out_stops_a_wheel_that_nobody_commands_any_more(config):
     if not isinstance(config.devices.drives, RoboClawDrivesSection):
         pytest.skip("no RoboClaw")
-    drives = DriverFactory(config).device("drives")
+    drives = DriverFactory(config.devices, rig_setup(config)).device("drives")
     drives.open()
     try:
         speed = SPEED_MPS / config.rover.wheel_radius_m
@@ -103,7 +105,7 @@ def test_each_valve_fills_its_chamber_and_no_other(config, tmp_path, side, way):
 def test_flash_on_lets_go_of_a_valve_that_nobody_holds_any_more(config):
     if not (isinstance(config.devices.valves, ModbusValvesSection) and config.devices.valves.flash_on):
         pytest.skip("no board with flash-on")
-    valves = DriverFactory(config).device("valves")
+    valves = DriverFactory(config.devices, rig_setup(config)).device("valves")
     valves.open()
     try:
         valves.write(ValveCommand(1, VALVES_OFF))
@@ -122,5 +124,5 @@ def test_flash_on_lets_go_of_a_valve_that_nobody_holds_any_more(config):
 
 @pytest.mark.skipif("HIL_HARDWARE_PRESS" not in os.environ, reason="HIL_HARDWARE_PRESS=1: with the stop held pressed")
 def test_a_pressed_emergency_stop_is_seen(config):
-    checks, missing = check_rig(config, quick=True)
+    checks, missing = check_rig(Rig(config), quick=True)
     assert missing or any("emergency stop" in check.item and not check.ok for check in checks)

@@ -14,6 +14,7 @@ from hil.campaign.guided import Question, run_guided
 from hil.campaign.plan import load_plan
 from hil.campaign.run import CampaignOrder, CampaignStop
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.recording.run_folder import run_folder
 
 from .conftest import MOMENT_S, SETTINGS
@@ -50,7 +51,7 @@ def test_a_trial_whose_drives_are_lost_is_repeated_on_a_rig_that_is_opened_anew(
     def run(config, place):
         scratch = tmp_path / f"rig_{len(runs)}"
         scratch.mkdir()
-        runs.append(one := VirtualRun(config, place, scratch))
+        runs.append(one := VirtualRun(Rig(config), place, scratch))
         if len(runs) == 1 and one.until(MOMENT_S):
             one.simulated_rig.ask("inject_fault", device="roboclaw", kind="off")
         one.finish()

@@ -6,6 +6,7 @@ from hil.analysis.recompute import recompute
 from hil.analysis.recorded_inputs import replayable_config
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
+from hil.config.rig import Rig
 from hil.ipc.run_memory import LINKS
 from hil.messages.fault import Fault
 from hil.messages.stages import SOURCE_STATES
@@ -37,7 +38,7 @@ def summary_of(done):
     assert [check for check in verify(done.folder) if not check.ok and check.item not in NO_SUMMARY] == []
     assert replay(done.folder).differences == []
     record = read_trial(done.folder, trusted=True)
-    return recompute(record, replayable_config(record), None).summary
+    return recompute(record, Rig(replayable_config(record)), None).summary
 
 
 def all_used(summary, *roles):

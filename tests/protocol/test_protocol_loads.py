@@ -7,6 +7,7 @@ from hil.analysis.recompute import recompute
 from hil.analysis.recorded_inputs import replayable_config
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
+from hil.config.rig import Rig
 from hil.experiments.drive.experiment import DrivingState
 from hil.ipc.run_memory import LINKS
 from hil.messages.fault import Fault
@@ -64,7 +65,7 @@ def test_a_bridge_of_strain_gauges_beside_the_force_sensors_gives_the_peak_and_r
     assert replay(done.folder).differences == []
     record = read_trial(done.folder, trusted=True)
     assert record.loads.raw.shape == (len(record.loads.t_ns), 1)
-    summary = recompute(record, replayable_config(record), None).summary
+    summary = recompute(record, Rig(replayable_config(record)), None).summary
     true_N = float(record.events["value"][record.events["name"] == PLATE_PEAK.encode()][0])
     assert abs(summary["strain_peak_N"] - true_N) <= summary["strain_peak_u95_N"] < 0.12 * true_N
 

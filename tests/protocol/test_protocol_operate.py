@@ -14,6 +14,7 @@ from hil.app.operate import ResidentProcess
 from hil.app.run_loop import Signals
 from hil.config import load_config
 from hil.config.operator_settings import Settings
+from hil.config.rig import Rig
 from hil.ipc.operator import LEASE, CommandMemory, OperatorWriter
 from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, ClearFault, Jog, Set, Start, Stop
@@ -58,7 +59,7 @@ class Operated(VirtualRun):
 
     def _open(self, config, folder, progress, stack, *, attended, console):
         self.rig = RealtimeBackend(
-            config, folder, progress, stack, attended=attended, console=console, platform=self.computer.platform
+            Rig(config), folder, progress, stack, attended=attended, console=console, platform=self.computer.platform
         )
         self.shared = self.rig.shared
         return self.rig

@@ -23,6 +23,7 @@ from hil.app.faults.protocol_cases import Step, protocol_cases
 from hil.app.run import open_backend
 from hil.app.run_loop import Signals, rights_wanted, run_loop
 from hil.config import Config, load_config
+from hil.config.rig import Rig
 from hil.ipc.shared_types import START
 from hil.simulator.control_socket import ControlClient, wait_for
 
@@ -154,7 +155,7 @@ def injected(wire, trial) -> Callable[..., Any]:
 
 def _run(config: Config, run: Any, wire: Wire, act: Act | None, at_s: float) -> Any:
     with ExitStack() as stack:
-        rig = open_backend(config, run.folder, lambda _: None, stack, endpoints=wire.endpoints)
+        rig = open_backend(Rig(config), run.folder, lambda _: None, stack, endpoints=wire.endpoints)
         shared, workers = rig.shared, {name: process.pid for name, process in rig._supervisor._processes.items()}
         start, over = np.zeros(1, START), threading.Event()
 

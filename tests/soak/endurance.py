@@ -38,6 +38,7 @@ from hil.app.resident import Resident
 from hil.app.run import open_backend
 from hil.app.run_loop import Signals
 from hil.config import Config, load_config
+from hil.config.rig import Rig
 from hil.recording import read_trial
 from hil.recording.reader import FILE_NAME
 from hil.simulator.connection import read_endpoints
@@ -121,7 +122,10 @@ def session(plan: Plan, found: Found, growth: Growth, chance: random.Random) -> 
     try:
         with Signals() as signals, ExitStack() as stack:
             resident = Resident(
-                plan.config, open_backend(plan.config, place, _silent, stack, plan.endpoints), signals, _silent
+                Rig(plan.config),
+                open_backend(Rig(plan.config), place, _silent, stack, plan.endpoints),
+                signals,
+                _silent,
             )
             found.began = found.began or time.monotonic()
             workers = {name: process.pid for name, process in resident.rig._supervisor._processes.items()}

@@ -29,6 +29,7 @@ from hil.app.faults.lockstep_cases import METHODS, inject, raising, reaction_ms
 from hil.app.faults.protocol_cases import LONGER, OF_DEAD_LINKS, protocol_cases, protocol_config, run_case, wait
 from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.messages.fault import Fault
 
 EVERY = 20  # one run of so many is at the protocol level
@@ -113,7 +114,7 @@ def in_lockstep(seed):
     names = tuple(f"{fault.device}: {fault.what}" for fault in faults)
     with tempfile.TemporaryDirectory(prefix="soak_") as folder:
         recorded = seed % RECORDED_EVERY == 1
-        run = LockstepRun(config, Path(folder) if recorded else None, after_fault_s=AFTER_FAULT_S)
+        run = LockstepRun(Rig(config), Path(folder) if recorded else None, after_fault_s=AFTER_FAULT_S)
         for fault in faults:
             run.at(fault.tick, fault.disturb)
         result = run.run()

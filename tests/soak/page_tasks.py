@@ -21,6 +21,7 @@ from playwright.sync_api import sync_playwright
 from hil.app.page.content import page_content
 from hil.bench.cpu_usage import seconds_used
 from hil.config import load_config
+from hil.config.rig import Rig as ConfiguredRig
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -37,7 +38,9 @@ class Rig:
 
     def __init__(self):
         self.server = ScriptedServer()
-        self.server.answers["config"] = json.loads(json.dumps(page_content(load_config("sim_impact"), None)))
+        self.server.answers["config"] = json.loads(
+            json.dumps(page_content(ConfiguredRig(load_config("sim_impact")), None))
+        )
         self.server.answers["runs"] = [_run(number) for number in range(RUNS)]
         self._names, self._sent, self._over = [], 0, threading.Event()
         self._thread = threading.Thread(target=self._drive)

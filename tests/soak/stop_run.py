@@ -21,6 +21,7 @@ import numpy as np
 
 from hil.app.driver_factory import DriverFactory, at_endpoints
 from hil.config import load_config
+from hil.config.rig_setup import rig_setup
 from hil.ipc.run_memory import RunMemory, write_stops
 from hil.ipc.shared_types import START
 from hil.processes.supervisor import WorkerSupervisor
@@ -93,7 +94,8 @@ class Bench:
         run = self._folder / f"run_{number}"
         run.mkdir()
         shared = RunMemory(run, self.config, {"version": "soak"})
-        write_stops(shared, {"drives": DriverFactory(self.config).device("drives").stop_frames()})
+        drives = DriverFactory(self.config.devices, rig_setup(self.config)).device("drives")
+        write_stops(shared, {"drives": drives.stop_frames()})
         with WorkerSupervisor(shared) as supervisor:
             supervisor.start("drives")
             supervisor.start_watchdog()

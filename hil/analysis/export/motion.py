@@ -9,6 +9,7 @@ import numpy as np
 
 from hil.analysis.film.moments import AFTER_S, BEFORE_S, config_of
 from hil.analysis.film.solids import Frames, RigSolids, WheelAngles
+from hil.config.rig import Rig
 from hil.recording import OpenRecord, RecordError, in_blocks
 from hil.recording.content import per_part
 
@@ -33,7 +34,7 @@ class RecordedMotion:
     def __init__(self, record: OpenRecord, impact_s: float | None) -> None:
         self._record, self._impact_s = record, impact_s
         self._config = config_of(record)
-        self.rig = RigSolids(self._config)
+        self.rig = RigSolids(Rig(self._config))
         self._foot_m = self._foot()
 
     def frames(self) -> Iterator[tuple[int, Frames]]:

@@ -15,7 +15,8 @@ from hil.analysis.dataset import verified_summary
 from hil.analysis.film.skeleton import Floats, Poses, Skeleton, foot_of
 from hil.analysis.recording_checks import impact_time, ticks_between
 from hil.config import Config, ConfigError, parse_config
-from hil.config.model_parameters import nominal_rig, obstacle_stand
+from hil.config.model_parameters import obstacle_stand
+from hil.config.rig import Rig
 from hil.config.schema.rover import tree_on_rig
 from hil.recording import OpenRecord, RecordError, open_trial
 from hil.recording.content import packed
@@ -126,10 +127,11 @@ def filmed(
             to_s = hit_s + AFTER_S if to_s is None else to_s
         rows = _rows_of(record, from_s, to_s)
         states = dict(one.split("=", 1) for one in str(record.meta["states"]).split(","))
-    tree = tree_on_rig(nominal_rig(config).rover)
+    rig = Rig(config)
+    tree = tree_on_rig(rig.nominal.rover)
     skeleton = Skeleton(tree, config.layout.turning)
     radius_m = config.wheel_radius_m
-    plate = plate_of(config, skeleton, radius_m, rows)
+    plate = plate_of(rig, skeleton, radius_m, rows)
     doubt = f" NOT VERIFIED: {wrong}" if wrong else ""
     names = {int(number): name.replace("_", " ") for number, name in states.items()}
     return FilmedWindow(
@@ -180,11 +182,11 @@ def _rows_of(record: OpenRecord, from_s: float | None, to_s: float | None) -> ND
     return rows
 
 
-def plate_of(config: Config, skeleton: Skeleton, radius_m: float, rows: NDArray[np.void]) -> FilmedPlate | None:
+def plate_of(rig: Rig, skeleton: Skeleton, radius_m: float, rows: NDArray[np.void]) -> FilmedPlate | None:
     """The obstacle stands still: where the impact has shown it to be, or where the twin took it to be until then.
 
     Args:
-        config: of the run.
+        rig: of the run.
         skeleton: of its rover.
         radius_m: of the wheels that hit it, grousers included.
         rows: of `/tick`: gap_m, pose and joint_angle_rad.
@@ -193,14 +195,14 @@ def plate_of(config: Config, skeleton: Skeleton, radius_m: float, rows: NDArray[
         None: there is none.
     """
     known = np.flatnonzero(np.isfinite(rows["gap_m"]))
-    if not known.size or not config.section.obstacle:
+    if not known.size or not rig.section.obstacle:
         return None
-    angle = math.radians(config.trial.angle_deg)
+    angle = math.radians(rig.config.trial.angle_deg)
     row = rows[known[-1]]
     placed = skeleton.place(row["pose"], row["joint_angle_rad"], (0.0,) * len(skeleton.wheels))
     centres = np.array([placed.origin[wheel] for wheel in skeleton.wheels[:HITTING]])
-    stand = obstacle_stand(nominal_rig(config))
+    stand, triangle = obstacle_stand(rig.nominal), rig.config.triangle
     foot = foot_of(float(row["gap_m"]), centres, radius_m, angle, stand)
-    places = [(c.across_m or 0.0, c.up_m or 0.0) for c in (config.triangle.channels if config.triangle else ())]
+    places = [(c.across_m or 0.0, c.up_m or 0.0) for c in (triangle.channels if triangle else ())]
     across, up = np.mean(places, axis=0).tolist() if places else (0.0, 0.0)
     return FilmedPlate(angle, foot, (across, up), stand)

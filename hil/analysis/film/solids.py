@@ -12,8 +12,8 @@ from scipy.spatial.transform import Rotation
 
 from hil.analysis.film.moments import HITTING
 from hil.analysis.film.skeleton import Floats, Skeleton, foot_of
-from hil.config import Config
-from hil.config.model_parameters import mesh_of, nominal_rig, obstacle_stand, profile_line, relief_of
+from hil.config.model_parameters import mesh_of, obstacle_stand, profile_line, relief_of
+from hil.config.rig import Rig
 from hil.config.schema.rover import tree_on_rig
 from hil.messages.stages import UPRIGHT
 from models.rover.tree import WheelMount
@@ -83,7 +83,7 @@ class RigSolids:
     Each body of the rover is a frame of its own name; `ground` and `obstacle` are two more.
 
     Args:
-        config: of the rig.
+        rig: that is drawn.
 
     Attributes:
         skeleton: of its rover.
@@ -93,17 +93,18 @@ class RigSolids:
 
     Example:
         >>> from hil.config import load_config
-        >>> rig = ShownRig(load_config("sim_impact"))
+        >>> from hil.config.rig import Rig
+        >>> rig = RigSolids(Rig(load_config("sim_impact")))
         >>> sorted({solid.frame for solid in rig.solids()} - {"ground", "obstacle"})[:2]
         ['front_left_arm', 'front_left_leg']
     """
 
-    def __init__(self, config: Config) -> None:
-        nominal = nominal_rig(config)
+    def __init__(self, rig: Rig) -> None:
+        nominal, config = rig.nominal, rig.config
         self._config, tree = config, tree_on_rig(nominal.rover)
-        self.skeleton = Skeleton(tree, config.layout.turning)
+        self.skeleton = Skeleton(tree, rig.layout.turning)
         self.radius_m = config.wheel_radius_m
-        self.angle_rad = math.radians(config.trial.angle_deg) if config.section.obstacle else None
+        self.angle_rad = math.radians(config.trial.angle_deg) if rig.section.obstacle else None
         self._relief, self._stand = relief_of(config.ground), obstacle_stand(nominal)
         self._profile, self._mesh = profile_line(nominal), mesh_of(config.ground)
         slope = slope_of(math.radians(config.ground.pitch_deg), math.radians(config.ground.roll_deg))

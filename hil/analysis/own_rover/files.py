@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hil.analysis.own_rover.read import RoverFileError
-from hil.config.checked_config import Config
 from hil.config.files import replacing
 from hil.config.rig import Rig
 from hil.config.schema.equipment import DrivesConfig
@@ -186,7 +185,7 @@ def name_of(path: Path, folder: Path) -> str:
     return f"{name}_imported" if (folder / f"{name}.urdf").resolve() == path.resolve() else name
 
 
-def description_of(config: Config, to: Literal["urdf", "mjcf"]) -> tuple[str, list[str]]:
+def description_of(rig: Rig, to: Literal["urdf", "mjcf"]) -> tuple[str, list[str]]:
     """The rover of a config as a URDF or MJCF: with its payload, locked as on the rig, without grousers.
 
     Returns:
@@ -195,7 +194,7 @@ def description_of(config: Config, to: Literal["urdf", "mjcf"]) -> tuple[str, li
     Raises:
         ValueError: a joint follows two others, which neither format can say.
     """
-    nominal = Rig(config).nominal
+    nominal = rig.nominal
     tree = replace(nominal, grouser_heights=(0.0,) * len(nominal.grouser_heights)).make_rover().tree
     missing = []
     if to == "urdf":
@@ -207,7 +206,7 @@ def description_of(config: Config, to: Literal["urdf", "mjcf"]) -> tuple[str, li
             )
     if any(wheel.crown is not None for wheel in tree.wheels):
         missing.append("its wheels are cylinders: crowned rims are of the config (wheel.crown_radius_m)")
-    if any(one.grousers for one in config.wheels.values()):
+    if any(one.grousers for one in rig.config.wheels.values()):
         radii = " and ".join(f"{radius:g}" for radius in sorted({wheel.radius for wheel in tree.wheels}))
         missing.append(f"its wheels are rims of {radii} m: grousers are of the config (wheel.grousers)")
     return (to_mjcf(tree) if to == "mjcf" else to_urdf(tree, whole=True)), missing

@@ -14,7 +14,6 @@ from rich.table import Table
 
 from hil.analysis.energy import EnergyCurve, energy_curve
 from hil.analysis.film.skeleton import Skeleton, body_outline, rim_outline
-from hil.config.checked_config import Config
 from hil.config.files import replacing
 from hil.config.rig import Rig
 from hil.messages.stages import UPRIGHT
@@ -47,9 +46,8 @@ class _RoverOverview(NamedTuple):
     tips_deg: dict[str, float]
 
 
-def look_at(config: Config) -> _RoverOverview:
+def look_at(rig: Rig) -> _RoverOverview:
     """Energy, loads and tip-over of the rover of a config."""
-    rig = Rig(config)
     rover = rig.nominal.make_rover()
     loads, why = None, ""
     try:

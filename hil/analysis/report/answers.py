@@ -11,7 +11,6 @@ from typing import Any
 from hil.analysis.campaign import RecordedCampaign
 from hil.analysis.report.groups import ENERGIES, FORCE, Group, Trial
 from hil.analysis.statistics import SPRING, Exponent, TrendVerdict
-from hil.config import Config
 
 # Of `rig`.
 _RIGS = {
@@ -58,13 +57,13 @@ class _RejectionReason:
     trials: tuple[str, ...]
 
 
-def opening(campaign: RecordedCampaign, trials: Sequence[Trial], config: Config | None, times: Sequence[str]) -> str:
+def opening(campaign: RecordedCampaign, trials: Sequence[Trial], rig: str | None, times: Sequence[str]) -> str:
     """What was done, on what, by whom and when, in one sentence.
 
     Args:
         campaign: its name, and the config that it was made with.
         trials: all.
-        config: of the campaign; None where it is not one of this version.
+        rig: of its config; None where that is not one of this version.
         times: `wall_time` of the records, in any order.
     """
     plan = campaign.meta.get("plan")
@@ -74,9 +73,9 @@ def opening(campaign: RecordedCampaign, trials: Sequence[Trial], config: Config 
     of = f"the plan “{campaign.name}”" if isinstance(plan, Mapping) else f"“{campaign.name}”"
     names = sorted({str(row["operator_name"]) for row in campaign.rows if row.get("operator_name")})
     by = f"led by {_listed(names)}" if names else "without an operator"
-    rig = _RIGS.get(_rig(campaign, config), "on a rig of which campaign.json does not say whether it was simulated")
+    where = _RIGS.get(_rig(campaign, rig), "on a rig of which campaign.json does not say whether it was simulated")
     count = f"{len(trials)} impact trial{'s' if len(trials) != 1 else ''}"
-    return f"{count} of {of}{at}, {rig}; {by}; {_when(times)}."
+    return f"{count} of {of}{at}, {where}; {by}; {_when(times)}."
 
 
 def source_line(campaign: RecordedCampaign, times: Sequence[str] = ()) -> str:
@@ -91,10 +90,10 @@ def source_line(campaign: RecordedCampaign, times: Sequence[str] = ()) -> str:
     return f"campaign {campaign.name}   seed {campaign.meta.get('seed', 'unknown')}{when}   {moved}"
 
 
-def _rig(campaign: RecordedCampaign, config: Config | None) -> str:
+def _rig(campaign: RecordedCampaign, rig: str | None) -> str:
     """A config of another version still says which rig it was."""
     found = re.search(r"^rig: (\w+)", str(campaign.meta.get("config", "")), re.MULTILINE)
-    return config.rig if config else found[1] if found else ""
+    return rig or (found[1] if found else "")
 
 
 def _when(times: Sequence[str]) -> str:

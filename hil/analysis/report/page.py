@@ -264,7 +264,7 @@ def render(contents: Contents) -> str:
         csv_sha256=file_sha256(campaign.folder / CSV),
         json_sha256=file_sha256(campaign.folder / JSON),
         version=running_version(),
-        opening=answers.opening(campaign, trials, contents.config, contents.times),
+        opening=answers.opening(campaign, trials, contents.config.rig if contents.config else None, contents.times),
         kept=answers.kept_sentence(trials),
         release=answers.release_sentence(trials),
         against=against,

@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 
 from hil.analysis.film.moments import ANGLES, FilmedPlate, config_of, plate_of, turned_rad
 from hil.analysis.film.skeleton import Floats, Poses, Skeleton, body_outline, rim_outline, spoke_lines
-from hil.config.model_parameters import nominal_rig
+from hil.config.rig import Rig
 from hil.config.schema.rover import tree_on_rig
 from hil.config.schema.sensors import CameraConfig
 from hil.recording import OpenRecord, RecordError
@@ -40,14 +40,14 @@ def film(record: OpenRecord, run: Path, config: CameraConfig) -> list[RunFrame]:
         OSError: they cannot be written.
         RecordError: the record does not say how the rover moved.
     """
-    whole = config_of(record)
+    whole = Rig(config_of(record))
     rows = packed(record.tick[: len(record.tick)], list(_FIELDS), (ANGLES,))
     if not len(rows) or not np.isfinite(rows["pose"]).all():
         raise RecordError("the record does not say how the rover moved")
-    tree = tree_on_rig(nominal_rig(whole).rover)
+    tree = tree_on_rig(whole.nominal.rover)
     skeleton = Skeleton(tree, whole.layout.turning)
     turned = turned_rad(rows)
-    plate = plate_of(whole, skeleton, whole.wheel_radius_m, rows)
+    plate = plate_of(whole, skeleton, whole.config.wheel_radius_m, rows)
     end_ns, period_ns = int(rows["t_ns"][-1]), 1e9 / config.rate_hz
     (run / FOLDER).mkdir(exist_ok=True)
     ways = rows["pose"][:, 0]

@@ -15,9 +15,7 @@ from hil.app.check.host import actuation, bus_loads, check_host, cut_latency
 from hil.app.check.instrument_checks import check_camera, check_instrument, check_servos
 from hil.app.pace_check import check_pace
 from hil.app.warm_up import report_compiling
-from hil.config import Config
 from hil.config.rig import Rig
-from hil.config.rig_setup import rig_setup
 from hil.experiments.registry import experiment_named
 from hil.messages.check import Check
 from hil.messages.layout import INSTRUMENTS, ROLES
@@ -42,12 +40,12 @@ class _CheckResults(NamedTuple):
 
 
 def check_rig(
-    config: Config, progress: Progress = lambda _: None, endpoints: Path | None = None, *, quick: bool = False
+    rig: Rig, progress: Progress = lambda _: None, endpoints: Path | None = None, *, quick: bool = False
 ) -> _CheckResults:
     """Query the state of every device, and make the arming checks.
 
     Args:
-        config: of the rig.
+        rig: to be checked.
         progress: receives progress lines.
         endpoints: of a running simulated rig at the protocol level (`hil sim --endpoints`).
         quick: do not measure the machine.
@@ -57,15 +55,14 @@ def check_rig(
             part of the result.
     """
     report_compiling(progress)
-    rig = Rig(config)
-    experiment = experiment_named(config.experiment)(rig, lambda *_: [])
+    experiment = experiment_named(rig.config.experiment)(rig, lambda *_: [])
     # every run starts with an empty fault latch
     checks = [Check("fault latch", True, "none", "none"), *cylinder_checks(rig), *experiment.fixed_checks]
     missing = []
     with ExitStack() as stack:
-        access, config = open_access(config, progress, endpoints, stack)
-        rig = Rig(config)
-        for link in config.layout.links:
+        access, rig = open_access(rig, progress, endpoints, stack)
+        config, devices = rig.config, rig.config.devices
+        for link in rig.layout.links:
             name = ROLES[link].title
             progress(f"checking the {name}")
             try:
@@ -73,13 +70,12 @@ def check_rig(
             except DeviceError as error:
                 missing.append(str(error))
                 checks.append(Check(name, False, str(error), "a device that answers as in the config", NO_ANSWER))
-        checks += check_camera(config.camera, config.devices, config.rig)
-        checks += calibration_checks(config, today())
-        if config.rig != "simulated":
-            devices, setup = config.devices, rig_setup(config)
-            checks += [*bus_loads(devices, setup), *actuation(devices.valves if devices else None, setup)]
-            checks += cut_latency(config, access.filter_delay_ms)
-    pace = [] if quick else check_pace(config, progress)
+        checks += check_camera(config.camera, devices, rig.kind)
+        checks += calibration_checks(rig, today())
+        if rig.kind != "simulated":
+            checks += [*bus_loads(devices, rig.setup), *actuation(devices.valves if devices else None, rig.setup)]
+            checks += cut_latency(rig, access.filter_delay_ms)
+    pace = [] if quick else check_pace(rig, progress)
     return _CheckResults([*checks, *check_host(config), *pace], missing)
 
 

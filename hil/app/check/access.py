@@ -15,7 +15,6 @@ from drivers.messages import DaqBlock
 from hil.app.driver_factory import DriverFactory, at_endpoints
 from hil.app.rig_lock import RigLock
 from hil.app.warm_up import warm_up
-from hil.config import Config
 from hil.config.rig import Rig
 from hil.runtime.clock import LockstepClock
 from hil.simulator.build import build_simulated_rig
@@ -69,13 +68,13 @@ class DirectAccess(Access):
     """The real drivers, polled by this process.
 
     Args:
-        config: of the rig, with all ports.
+        rig: with all ports.
     """
 
-    def __init__(self, config: Config) -> None:
-        self._make = DriverFactory(config)
+    def __init__(self, rig: Rig) -> None:
+        self._make = DriverFactory(rig.config.devices, rig.setup)
         self._stepped: PolledDevice | None = None
-        self._daq = self._make.device("daq") if config.daq else None
+        self._daq = self._make.device("daq") if rig.layout.channels else None
         self._states: Callable[[], Sequence[ControllerState]] = tuple
 
     @property
@@ -128,12 +127,12 @@ def read_blocks(
 
 
 def open_access(
-    config: Config, progress: Callable[[str], None], endpoints: Path | None, stack: ExitStack
-) -> tuple[Access, Config]:
-    """The way to a rig's devices, and the config with all ports; the stack gives the rig back.
+    rig: Rig, progress: Callable[[str], None], endpoints: Path | None, stack: ExitStack
+) -> tuple[Access, Rig]:
+    """The way to a rig's devices, and the rig with all ports; the stack gives it back.
 
     Args:
-        config: of the rig.
+        rig: to be asked.
         progress: receives progress lines.
         endpoints: of a running simulated rig at the protocol level (`hil sim --endpoints`).
         stack: its end ends the use of the rig.
@@ -141,14 +140,14 @@ def open_access(
     Raises:
         DeviceError: there is no such simulated rig, or another process uses the rig.
     """
-    if config.rig == "simulated":
-        warm_up(Rig(config), progress)
-        return _VirtualAccess(Rig(config)), config
-    if config.rig == "simulated_wire":
+    if rig.kind == "simulated":
+        warm_up(rig, progress)
+        return _VirtualAccess(rig), rig
+    if rig.kind == "simulated_wire":
         if endpoints is None:
-            warm_up(Rig(config), progress)
+            warm_up(rig, progress)
         start = "starting the simulated rig at the protocol level"
         progress(start if endpoints is None else f"using the rig of {endpoints}")
-        config = at_endpoints(config, connect(config, endpoints, stack)[0])
-    stack.enter_context(RigLock(config))
-    return DirectAccess(config), config
+        rig = Rig(at_endpoints(rig.config, connect(rig, endpoints, stack)[0]))
+    stack.enter_context(RigLock(rig.kind, rig.config.devices))
+    return DirectAccess(rig), rig

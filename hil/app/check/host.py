@@ -15,6 +15,7 @@ from hil.app.computer import computer_checks
 from hil.app.run_loop import rights_wanted
 from hil.config import Config
 from hil.config.delays import cut_delay
+from hil.config.rig import Rig
 from hil.config.schema.devices import DevicesConfig
 from hil.config.schema.equipment import OperatorConfig
 from hil.messages.check import Check
@@ -36,7 +37,7 @@ def check_host(config: Config) -> list[Check]:
 
 def _telemetry(config: Config) -> Check:
     warnings: list[str] = []
-    open_publisher(config, warnings.append).close()
+    open_publisher(config.telemetry, config.loop.rate_hz, config.layout, warnings.append).close()
     found = "; ".join(warnings) or config.telemetry.endpoint or "off"
     real = config.rig == "real"
     allowed = "free" if real else "free (a warning in simulation)"
@@ -70,17 +71,17 @@ def bus_loads(devices: DevicesConfig | None, setup: RigSetup) -> list[Check]:
     return checks
 
 
-def cut_latency(config: Config, filter_delay_ms: float = 0.0) -> list[Check]:
+def cut_latency(rig: Rig, filter_delay_ms: float = 0.0) -> list[Check]:
     """Worst-case time from the first sample over the threshold to the last byte of the last stop, part by part.
 
     Args:
-        config: of the rig; without drives or force sensors, which detect the impact, there is no result.
+        rig: without drives or force sensors, which detect the impact, there is no result.
         filter_delay_ms: of the converters [ms].
     """
-    drives = config.devices.drives if config.devices else None
-    if drives is None or config.daq is None:
+    drives = rig.config.devices.drives if rig.config.devices else None
+    if drives is None or not rig.layout.channels:
         return []
-    parts = cut_delay(config, filter_delay_ms)
+    parts = cut_delay(rig.config, filter_delay_ms)
     if parts is None:
         return [Check("cut: in all, at worst", True, "not known", f"the driver {drives.driver} does not report it")]
     checks = [Check(f"cut: {part.name}", True, f"{part.ms:.2f} ms", part.source) for part in parts]

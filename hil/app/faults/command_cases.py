@@ -20,6 +20,8 @@ from hil.app.command_server import CommandServer
 from hil.app.faults.case import NO_RUN, PROCESSES, Case, InjectionOutcome, NotInjectedError
 from hil.app.faults.lockstep import LockstepRun
 from hil.config import Config
+from hil.config.rig import Rig
+from hil.config.schema.equipment import OperatorConfig
 from hil.ipc.operator import LEASE, CommandMemory, SharedOperator
 from hil.messages.fault import Fault
 from hil.messages.operator_input import NOTICES, Arm, LeaseChange, OperatorRequest, RefusedCommands, Start
@@ -52,7 +54,7 @@ def command_cases(config: Config) -> Iterator[Case]:
         config: of the rig, in lockstep.
     """
     refused = Fault.COMMAND_REFUSED
-    at_socket = partial(_forged_at_socket, config)
+    at_socket = partial(_forged_at_socket, config.operator)
     for level, forged in ((NO_RUN, _forged_at_gate), (PROCESSES, at_socket)):
         for kind in FORGERIES:
             yield Case(refused, kind, "command socket", "-", level, config, run_case, partial(forged, kind))
@@ -141,11 +143,11 @@ def _forged_at_gate(kind: str) -> tuple[str, str]:
     return f"{len(sink.accepted)} of {FORGED} came through" if sink.accepted else "", f"{FORGED} refused"
 
 
-def _forged_at_socket(config: Config, kind: str) -> tuple[str, str]:
+def _forged_at_socket(section: OperatorConfig, kind: str) -> tuple[str, str]:
     """Send forged commands to a command server, and look at what it has handed to the loop."""
-    open_to_token = config.replace({"operator.endpoint": ANYWHERE, "operator.keys": None})
+    open_to_token = section.model_copy(update={"endpoint": ANYWHERE, "keys": None})
     with ExitStack() as stack:
-        server = stack.enter_context(CommandServer(open_to_token))
+        server = stack.enter_context(CommandServer(open_to_token, "faults"))
         assert server.token_file is not None
         token, chance = read_token(server.token_file), random.Random(1)
         context = stack.enter_context(zmq.Context())
@@ -192,7 +194,7 @@ def _held(memory: CommandMemory) -> int:
 def _never_reads(config: Config) -> tuple[str, str]:
     """Publish more ticks than one subscriber's buffers hold; the other must get each of them, and nothing may wait."""
     rate_hz = config.loop.rate_hz
-    ticks = np.resize(LockstepRun(config).run().ticks, PUBLISHED)
+    ticks = np.resize(LockstepRun(Rig(config)).run().ticks, PUBLISHED)
     ticks["tick"] = np.arange(1, PUBLISHED + 1)
     ticks["drives_stopped_ns"] = -1
     with ExitStack() as stack:

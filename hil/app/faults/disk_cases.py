@@ -20,7 +20,7 @@ from hil.app.faults import lockstep_cases
 from hil.app.faults.case import PROCESSES, Case, ExpectedOutcome, InjectionOutcome
 from hil.app.faults.lockstep import LockstepRun
 from hil.app.resident import RunOutcome
-from hil.app.run import run_in_virtual_time
+from hil.app.run import run_experiment
 from hil.config import Config
 from hil.messages.fault import Fault
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
@@ -92,7 +92,7 @@ def main(place: Path, kind: str) -> None:
     folder = place / "run"
     folder.mkdir()
     if case.expected.refused:
-        outcome = _refused(run_in_virtual_time(case.config, folder, figure=False))
+        outcome = _refused(run_experiment(case.config, folder, lambda _: None, figure=False, one_of_many=True))
     else:
         disturbed = replace(case, act=partial(fill_up, place / "ballast"))
         outcome = replace(lockstep_cases.run_case(disturbed, folder), remark="the reserve holds what followed")

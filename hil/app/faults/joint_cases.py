@@ -57,16 +57,18 @@ def servo_cases() -> Iterator[Case]:
         (Fault.SAMPLE_NOT_FINITE, DeviceFault("garbage")),
         (Fault.JOINT_OUT_OF_RANGE, DeviceFault("wrong", factor=GAIN)),
     ):
-        yield _case(config, row, made.kind, inject("servos", made), own_ms)
+        yield _case(config, times, row, made.kind, inject("servos", made), own_ms)
     # a joint that is set elsewhere by its controller gets there first
     off_rad = 3.0 * math.radians(config.servos.follow_deg if config.servos else 0.0)
     travel_ms = 1e3 * off_rad / min(joint.rate_radps for joint in config.driven_joints)
     displaced = partial(_displace, off_rad)
-    yield _case(config, Fault.JOINT_NOT_FOLLOWING, "goes elsewhere", displaced, own_ms, travel_ms)
+    yield _case(config, times, Fault.JOINT_NOT_FOLLOWING, "goes elsewhere", displaced, own_ms, travel_ms)
 
 
-def _case(config: Config, row: Fault, kind: str, act: Disturb, own_ms: float, more_ms: float = 0.0) -> Case:
-    bound_ms = (FAULT_TABLE[row].bound_for(ReactionTimes(config), "servos") or 0.0) + more_ms
+def _case(
+    config: Config, times: ReactionTimes, row: Fault, kind: str, act: Disturb, own_ms: float, more_ms: float = 0.0
+) -> Case:
+    bound_ms = _bound_ms(times, row) + more_ms
     expected = ExpectedOutcome(frozenset({row}), bound_ms, max(bound_ms, own_ms))
     return lockstep_case(config, row, kind, "servos", "play", TICK, act, expected)
 
@@ -105,57 +107,59 @@ class _Wire(NamedTuple):
 def servo_wire_cases() -> Iterator[Case]:
     """Every case, while the joints move."""
     config = load_config(RIG, SETTINGS)
-    for row, kind, device, steps, expected in (*_of_line(config), *_of_joint(config), *_of_process(config)):
+    assert config.devices is not None
+    assert config.devices.servos is not None
+    assert config.servos is not None
+    times = ReactionTimes(config)
+    timeout_ms = float(config.devices.servos.model_dump()["timeout_ms"]) + WAKE_MS
+    every = (*_of_line(times, timeout_ms), *_of_joint(times, config.servos.follow_deg), *_of_process(times))
+    for row, kind, device, steps, expected in every:
         yield Case(row, kind, device, STATE, VIRTUAL_TIME, config, run_case, steps, AT_S, expected)
 
 
-def _bound_ms(config: Config, row: int) -> float:
-    return FAULT_TABLE[row].bound_for(ReactionTimes(config), "servos") or 0.0
+def _bound_ms(times: ReactionTimes, row: int) -> float:
+    return FAULT_TABLE[row].bound_for(times, "servos") or 0.0
 
 
 def _expected(row: int, detect_ms: float | None, react_ms: float | None, says: str = "") -> ExpectedOutcome:
     return ExpectedOutcome(frozenset({row}), detect_ms, react_ms, says=says)
 
 
-def _of_line(config: Config) -> Iterator[_Wire]:
+def _of_line(times: ReactionTimes, timeout_ms: float) -> Iterator[_Wire]:
     lost, damaged, stale, e_stop = (
         Fault.LINK_LOST, Fault.FRAMES_DAMAGED, Fault.SENSOR_STALE, Fault.STOP_BY_OPERATOR,
     )  # fmt: skip
     stop_ms = STOP_WRITTEN_NS * 1e-6
-    assert config.devices is not None
-    assert config.devices.servos is not None
-    timeout_ms = float(config.devices.servos.model_dump()["timeout_ms"]) + WAKE_MS
-    silent = _expected(lost, _bound_ms(config, lost), timeout_ms, "servos")
+    silent = _expected(lost, _bound_ms(times, lost), timeout_ms, "servos")
     back = fault(SERVOS, "reconnect")
     yield _Wire(lost, "off", SERVOS, (fault(SERVOS, "off"),), silent)
     yield _Wire(lost, "unplugged and plugged in", SERVOS, (fault(SERVOS, "disconnect"), wait(0.3), back), silent)
     garbage = (fault(SERVOS, "garbage", count=3, every=3),)  # three of ten, whenever they come
     yield _Wire(damaged, "garbage", SERVOS, garbage, _expected(damaged, None, None, "servos"))
-    bound_ms = _bound_ms(config, stale)
+    bound_ms = _bound_ms(times, stale)
     always = (fault(SERVOS, "delayed", count=10**6, ms=LATE_MS),)
     yield _Wire(stale, "always late", SERVOS, always, _expected(stale, bound_ms, bound_ms + stop_ms, "servos"))
     for kind, how in (("delayed", {"ms": 25.0}), ("duplicate", {"count": 5, "every": 7})):
         yield _Wire(ANSWER_LATE, kind, SERVOS, (fault(SERVOS, kind, **how),), ExpectedOutcome())
-    yield _Wire(e_stop, "emergency stop", SERVOS, (press(SERVOS),), _expected(e_stop, _bound_ms(config, e_stop), None))
+    yield _Wire(e_stop, "emergency stop", SERVOS, (press(SERVOS),), _expected(e_stop, _bound_ms(times, e_stop), None))
 
 
-def _of_joint(config: Config) -> Iterator[_Wire]:
+def _of_joint(times: ReactionTimes, follow_deg: float) -> Iterator[_Wire]:
     """A joint that does not move, an encoder that stands still, and one that slips."""
-    assert config.servos is not None
-    apart_ms = 1e3 * config.servos.follow_deg / SPEED_DEGPS  # at most: it lags behind its command from the begin
+    apart_ms = 1e3 * follow_deg / SPEED_DEGPS  # at most: it lags behind its command from the begin
     stop_ms, joint = STOP_WRITTEN_NS * 1e-6, "front_left_walking"
     for row, kind, more_ms in (
         (Fault.JOINT_NOT_FOLLOWING, "blocked", apart_ms),
         (Fault.JOINT_NOT_FOLLOWING, "frozen", apart_ms),
         (Fault.JOINT_OUT_OF_RANGE, "slipped", 0.0),
     ):
-        bound_ms = _bound_ms(config, row) + more_ms
+        bound_ms = _bound_ms(times, row) + more_ms
         expected = _expected(row, bound_ms, bound_ms + stop_ms, joint)
         yield _Wire(row, kind, SERVOS, (fault(SERVOS, kind, joint=joint),), expected)
 
 
-def _of_process(config: Config) -> Iterator[_Wire]:
-    detect_ms = WORKER_SILENT_NS * 1e-6 + ReactionTimes(config).tick_ms
-    expected = _expected(Fault.PROCESS_LOST, detect_ms, _bound_ms(config, WORKER_LOST))
+def _of_process(times: ReactionTimes) -> Iterator[_Wire]:
+    detect_ms = WORKER_SILENT_NS * 1e-6 + times.tick_ms
+    expected = _expected(Fault.PROCESS_LOST, detect_ms, _bound_ms(times, WORKER_LOST))
     for kind, number in (("killed", signal.SIGKILL), ("stopped", signal.SIGSTOP)):
         yield _Wire(WORKER_LOST, kind, "servos process", (send("servos", number),), expected)

@@ -21,6 +21,7 @@ from hil.app.faults.faulty_device import DeviceFault
 from hil.app.faults.lockstep import LockstepResult
 from hil.config import Config
 from hil.config.residual_conditions import unlike
+from hil.config.rig import Rig
 from hil.config.schema.equipment import LimitsConfig
 from hil.experiments.base import State
 from hil.messages.fault import GAP_ALLOWED, RECORD_LOST_NS, Fault
@@ -135,14 +136,14 @@ def times_wrong(expected: ExpectedOutcome, detected_ms: float | None, reacted_ms
     ]
 
 
-def latched(config: Config, events: NDArray[np.void]) -> NDArray[np.void]:
+def latched(rig: Rig, events: NDArray[np.void]) -> NDArray[np.void]:
     """Events of the faults that must have latched Safe on a rig, oldest first; the others only mark the run."""
-    return events[(events["id"] > 0) & ~np.isin(events["id"], list(warnings_for(config))) & ~only_marks(events)]
+    return events[(events["id"] > 0) & ~np.isin(events["id"], list(warnings_for(rig))) & ~only_marks(events)]
 
 
 def unsafe(run: LockstepResult) -> Iterator[str]:
     """What is unsafe about the outcome of a run in lockstep, in words."""
-    faults, ticks, rig = latched(run.config, run.events), run.ticks, run.rig
+    faults, ticks, rig = latched(Rig(run.config), run.events), run.ticks, run.rig
     yield from _commands(run.config.limits, run.config.cylinders.supply_kPa, run.config.loop.rate_hz, ticks)
     if len(faults):
         since = faults["reaction_tick"][0] + (faults["id"][0] in AFTER_THE_COMMAND)

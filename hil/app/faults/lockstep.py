@@ -108,14 +108,13 @@ class LockstepRun:
     """One run of a config in virtual time and in this process.
 
     Args:
-        config: of the rig and the experiment, in lockstep.
+        rig: of a config in lockstep; the experiment is in it.
         folder: of the record; None: it is kept in memory.
         after_fault_s: simulated time that is recorded after a fault [s].
         stopped_after_s: an experiment that goes on is stopped so long after the injection [s].
 
     Attributes:
-        config: as given.
-        rig: that it describes.
+        rig: as given.
         injected: number of the tick in which the first fault was injected; 0: none was.
         simulated_rig: the rig.
         devices: its devices, by the names of their links.
@@ -128,22 +127,21 @@ class LockstepRun:
 
     def __init__(
         self,
-        config: Config,
+        rig: Rig,
         folder: Path | None = None,
         *,
         after_fault_s: float = AFTER_FAULT_S,
         stopped_after_s: float = STOPPED_AFTER_S,
     ) -> None:
-        self.config, self._folder, self._stopped_after_s = config, folder, stopped_after_s
-        self.rig = Rig(config)
-        self.simulated_rig = rig = build_simulated_rig(self.rig)
+        self.rig, self._folder, self._stopped_after_s = rig, folder, stopped_after_s
+        self.simulated_rig = simulated = build_simulated_rig(rig)
         self.devices: dict[str, FaultyDevice[Any, Any]] = {
-            name: FaultyDevice(rig.devices[name]) for name in config.layout.links
+            name: FaultyDevice(simulated.devices[name]) for name in rig.layout.links
         }
-        rig_io = RigIO(config.layout, self.devices)
-        self._writer = None if folder is None else open_writer(folder, config, record_meta(config))
-        self._memory = MemorySink(config.layout)
-        cycle = build_cycle(self.rig, rig_io, self._writer or self._memory, None)
+        rig_io = RigIO(rig.layout, self.devices)
+        self._writer = None if folder is None else open_writer(folder, rig.config, record_meta(rig))
+        self._memory = MemorySink(rig.layout)
+        cycle = build_cycle(rig, rig_io, self._writer or self._memory, None)
         self.cycle = cycle
         self.stages: dict[str, Any] = {name: FaultyStage(getattr(cycle, name)) for name in STAGES}
         self._cycle: Cycle = replace(cycle, **self.stages)
@@ -151,8 +149,8 @@ class LockstepRun:
         self.injected = 0
         self.alarms: list[Callable[[], Alarm | None]] = []
         self.cleanup = ExitStack()
-        after = math.ceil(after_fault_s * config.loop.rate_hz)
-        clock = _DisturbedClock(rig, config.loop.rate_hz, self._act)
+        after = math.ceil(after_fault_s * rig.rate_hz)
+        clock = _DisturbedClock(simulated, rig.rate_hz, self._act)
         self.loop = Loop(clock, self._cycle, self.alarms, after_fault=after)
 
     def at(self, tick: int, disturb: Disturb) -> None:
@@ -177,17 +175,19 @@ class LockstepRun:
             ticks, events = record.tick, record.events
         experiment: Any = self._cycle.experiment
         ground_truth, timings = GroundTruth.of(self.simulated_rig.plant), self._memory.timings
-        samples = self._memory.samples("daq") if self.config.record.sensors == "all" else None
+        samples = self._memory.samples("daq") if self.rig.config.record.sensors == "all" else None
         finished = FinishedRun(
             self.rig, self.cycle, self.loop.clock, ground_truth, ticks, timings, events, None, None, 0.0, samples,
             self._memory.samples("loads"),
         )  # fmt: skip
         over, refused = experiment.over, experiment.refused
-        return LockstepResult(self.config, ticks, events, self.simulated_rig, self.injected, over, refused, finished)
+        return LockstepResult(
+            self.rig.config, ticks, events, self.simulated_rig, self.injected, over, refused, finished
+        )
 
     def _hold(self) -> None:
         """Stop the devices and hold them so, as after every run, until the commands that are under way have arrived."""
-        rig, period_ns = self.simulated_rig, 1_000_000_000 // self.config.loop.rate_hz
+        rig, period_ns = self.simulated_rig, 1_000_000_000 // self.rig.rate_hz
         until_ns = rig.plant.t_ns + round(HELD_S * 1e9)
 
         def settled() -> bool:
@@ -206,7 +206,7 @@ class LockstepRun:
             self._due.remove(due)
             self.injected = self.injected or tick.number
             due[1](self)
-        if self.injected and tick.number - self.injected == self._stopped_after_s * self.config.loop.rate_hz:
+        if self.injected and tick.number - self.injected == self._stopped_after_s * self.rig.rate_hz:
             self.stop("fault injection: nothing more to wait for")
 
 
@@ -224,19 +224,19 @@ class _DisturbedClock(LockstepClock):
         return tick
 
 
-def state_ticks(config: Config, until_s: float = REFERENCE_S) -> dict[str, int]:
+def state_ticks(rig: Rig, until_s: float = REFERENCE_S) -> dict[str, int]:
     """A tick in each state of the first part of a run without a fault, by the state's name in lower case.
 
     Args:
-        config: of the run.
+        rig: of the run.
         until_s: length of that part [s].
     """
-    run = LockstepRun(config)
-    last = round(until_s * config.loop.rate_hz)
+    run = LockstepRun(rig)
+    last = round(until_s * rig.rate_hz)
     run.at(last, lambda run: run.stop("fault injection: the states of a run without a fault"))
     states = run.run().ticks["state"][: last - 1]
     found: dict[str, int] = {}
-    for state in experiment_named(config.experiment).states:
+    for state in experiment_named(rig.config.experiment).states:
         ticks = np.flatnonzero(states == state.value)
         if len(ticks) and state.value not in (State.DONE, State.ABORTED):
             found[state.name.lower()] = int(ticks[0]) + 1 + min(TICKS_INTO_STATE, len(ticks) // 2)

@@ -28,6 +28,7 @@ from hil.app.faults.faulty_device import DeviceFault
 from hil.app.faults.judge import OWN_TIMEOUT_NS, Expectations, Observation, judge, latched, unsafe
 from hil.app.faults.lockstep import STOPPED_AFTER_S, Disturb, LockstepResult, LockstepRun
 from hil.config import Config, load_config
+from hil.config.rig import Rig
 from hil.experiments.registry import summarise
 from hil.ipc.operator import LEASE, CommandMemory
 from hil.messages.fault import Fault
@@ -57,7 +58,7 @@ def run_case(case: Case, folder: Path | None = None) -> InjectionOutcome:
         folder: of the record; None: it is kept in memory.
     """
     stopped_after_s = math.inf if case.expected.marked else STOPPED_AFTER_S
-    run = LockstepRun(case.config, folder, stopped_after_s=stopped_after_s)
+    run = LockstepRun(Rig(case.config), folder, stopped_after_s=stopped_after_s)
     if case.act is not None:
         run.at(round(case.at_s * case.config.loop.rate_hz), case.act)
     return judge(_observed(run.run(), case.expected), case.expected)
@@ -67,7 +68,7 @@ def _observed(run: LockstepResult, expected: ExpectedOutcome) -> Observation:
     wrong, mark, unmarked = list(unsafe(run)), "", ""
     if expected.refused and not (run.refused and (run.ticks["cut"] == 1).all()):
         wrong.append("it was armed")
-    if expected.unchanged and run.ticks.tobytes() != LockstepRun(run.config).run().ticks.tobytes():
+    if expected.unchanged and run.ticks.tobytes() != LockstepRun(Rig(run.config)).run().ticks.tobytes():
         wrong.append("the run is not the same as without it")
     if expected.marked and not len(run.faults):
         residuals = summarise(run.finished)["residuals"]
@@ -85,7 +86,7 @@ def reaction_ms(run: LockstepResult) -> float | None:
 
     None: it did not go to Safe.
     """
-    faults = latched(run.config, run.events)
+    faults = latched(Rig(run.config), run.events)
     if not len(faults):
         return None
     safe_ns = int(faults["reaction_tick"][0]) * 1_000_000_000 // run.config.loop.rate_hz
@@ -167,7 +168,7 @@ class LockstepCases:
 
     def _driving(self) -> list[tuple[str, int]]:
         """The states in which the controller asks for speeds."""
-        ticks = LockstepRun(self._config).run().ticks
+        ticks = LockstepRun(Rig(self._config)).run().ticks
         return [
             (state, tick) for state, tick in self._states.items() if tick < len(ticks) and not ticks["cut"][tick - 1]
         ]
@@ -284,10 +285,10 @@ def lose_console(run: LockstepRun) -> None:
     """The client that holds the lease has given its last heartbeat in the tick before."""
     place = Path(run.cleanup.enter_context(tempfile.TemporaryDirectory(prefix="hil-faults-")))
     memory = run.cleanup.enter_context(closing(CommandMemory(place / "memory", create=True)))
-    last_ns = (run.injected - 1) * 1_000_000_000 // run.config.loop.rate_hz
+    last_ns = (run.injected - 1) * 1_000_000_000 // run.rig.rate_hz
     memory.lease.write(np.array([(b"console", 1, last_ns)], LEASE))
     console = Console(memory, _RunTime(run))
-    console.attend(run.cycle, place, run.config)
+    console.attend(run.cycle, place, run.rig)
     run.alarms.append(console.alarm)
 
 
@@ -307,7 +308,7 @@ OVERPRESSURE, LIMIT_KPA, FULL_AFTER_S = 1.5, 250.0, 0.5
 def cylinder_cases() -> Iterator[Case]:
     """Faults of the cylinders, on a rig that measures their pressures (rows 17, 30, 31)."""
     config = load_config(VALVE_RIG, VALVE_SETTINGS)
-    powered = int(LockstepRun(config).run().ticks["valves"].any(axis=(1, 2)).argmax())
+    powered = int(LockstepRun(Rig(config)).run().ticks["valves"].any(axis=(1, 2)).argmax())
     # it takes no command any more, the last one included: its own time-out switches it off
     own_ms = SimValves.timeout_ns * 1e-6 + ReactionTimes(config).tick_ms
     after_command, full = powered + 2, powered + round(FULL_AFTER_S * config.loop.rate_hz)

@@ -26,6 +26,7 @@ from hil.app.faults.status_cases import OTHER_DRIVES
 from hil.app.faults.virtual_run import temporary_run
 from hil.app.rig_lock import RigLock
 from hil.config import Config, load_config
+from hil.config.rig import Rig
 
 WRONG_DEVICE, STATE = 42, "opening"
 # The mark that the config names of one controller, and that of the one which is there.
@@ -59,7 +60,7 @@ def opening_cases() -> Iterator[Case]:
 
 def run_in_lockstep(case: Case) -> InjectionOutcome:
     """Make a run in lockstep whose device of the case is not opened, and judge it."""
-    run = LockstepRun(case.config)
+    run = LockstepRun(Rig(case.config))
     run.devices[case.device].refusal = f"{case.device}: {REFUSAL}"
     try:
         run.run()
@@ -112,7 +113,7 @@ def second_program() -> tuple[str, str]:
         other.stdout.readline()  # it runs
         config = load_config(REAL, [f"devices.drives.ports=['{port.path}']"])
         try:
-            RigLock(config).close()
+            RigLock(config.rig, config.devices).close()
         except DeviceError as error:
             named = f"process {other.pid} (" in str(error)
             return "" if named else f"refused without its name: {error}", f"refused with: {error}"

@@ -139,7 +139,7 @@ class UnattendedTrial:
         self._config = self.place / f"{config.name}.yaml"
         self._config.write_text(write_yaml(config.model_dump(mode="json")), encoding="utf-8")
         with preparation():
-            self._endpoints = spawn_simulator(config, stack)
+            self._endpoints = spawn_simulator(config.model_dump_json(), stack)
             self.control = stack.enter_context(ControlClient(read_endpoints(self._endpoints)["control"]))
 
     def ask(self, do: str, **command: Any) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from hil.app.faults.case import VIRTUAL_TIME, Case, ExpectedOutcome, InjectionOu
 from hil.app.faults.judge import OF_THE_LOOP, Observation, judge, latched, lost_ticks, started_again, stopped_ms
 from hil.app.faults.virtual_run import VirtualRun, temporary_run
 from hil.config import Config, load_config
+from hil.config.rig import Rig
 from hil.config.schema.devices import DevicesConfig
 from hil.messages.fault import (
     LATE_LIMIT_NS,
@@ -132,7 +133,7 @@ def observed(run: VirtualRun, case: Case, folder: Path, acted_ns: int) -> Observ
         wrong.append("a valve has power at the end")
     if any(run.simulated_rig.held()):
         wrong.append("a servo holds a joint at the end")
-    faults = latched(case.config, record.events)
+    faults = latched(Rig(case.config), record.events)
     own = [found for found in faults if not bytes(found["name"]).startswith(OF_THE_LOOP)]
     later = record.tick[record.tick["tick"] > own[0]["reaction_tick"]] if own else record.tick[:0]
     if not ((later["safe"] == 1) & (later["cut"] == 1)).all():

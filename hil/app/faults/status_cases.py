@@ -24,7 +24,8 @@ from hil.app.faults.protocol_cases import DRIVES, MOMENTS_S, SERVOS, fault, prot
 from hil.app.resident import Resident
 from hil.app.run import open_backend
 from hil.app.run_loop import Signals, run_loop
-from hil.config import Config, load_config
+from hil.config import load_config
+from hil.config.rig import Rig
 from hil.config.schema.sensors import CameraConfig
 from hil.messages.fault import STOP_WRITTEN_NS, Fault
 from hil.realtime import RightsWanted
@@ -61,17 +62,17 @@ OTHER_SERVOS = (
 
 def status_cases() -> Iterator[Case]:
     """Every case, while the wheels run or the joints move."""
-    walking = joint_cases.SETTINGS
+    walking, other = joint_cases.SETTINGS, (OTHER_SERVOS, *joint_cases.SETTINGS)
     for config, role, device, state, at_s in (
         (protocol_config(), "drives", DRIVES, "run_up", MOMENTS_S["run_up"]),
         (protocol_config((OTHER_DRIVES,)), "drives", "roboteq", "run_up", MOMENTS_S["run_up"]),
-        (_walk(walking), "servos", SERVOS, joint_cases.STATE, joint_cases.AT_S),
-        (_walk((OTHER_SERVOS, *walking)), "servos", "roboteq_servos", joint_cases.STATE, joint_cases.AT_S),
+        (load_config(joint_cases.RIG, walking), "servos", SERVOS, joint_cases.STATE, joint_cases.AT_S),
+        (load_config(joint_cases.RIG, other), "servos", "roboteq_servos", joint_cases.STATE, joint_cases.AT_S),
     ):
         assert config.devices is not None
-        section = getattr(config.devices, role)
+        section, times = getattr(config.devices, role), ReactionTimes(config)
         for status in driver_of(section).statuses:
-            for kind, value, expected in _of(status, config):
+            for kind, value, expected in _of(status, times):
                 steps = (fault(device, "status", status=status.name, value=value),)
                 name = f"{status.name}: {kind}"
                 yield Case(ROW, name, device, state, VIRTUAL_TIME, config, run_case, steps, at_s, expected)
@@ -126,8 +127,8 @@ def run_filmed(case: Case) -> InjectionOutcome:
     with tempfile.TemporaryDirectory(prefix="hil-faults-") as place, ExitStack() as stack:
         folder, config, (flags, jpeg) = Path(place), case.config, case.act
         assert config.camera is not None
-        rig = open_backend(config, folder, lambda _: None, stack)
-        resident = Resident(config, rig, Signals(), lambda _: None)
+        rig = open_backend(Rig(config), folder, lambda _: None, stack)
+        resident = Resident(Rig(config), rig, Signals(), lambda _: None)
         camera = Capture(folder, config.camera, _DamagedCamera(flags, jpeg, FILMED_NS))
         wall_s = run_loop(rig, Signals(), lambda _: None, wanted=RightsWanted())
         resident.conclude(folder, wall_s, figure=False, filmed=(camera, kept := camera.end(0)))
@@ -137,18 +138,14 @@ def run_filmed(case: Case) -> InjectionOutcome:
     return InjectionOutcome(wrong=tuple(wrong), remark="; ".join(said))
 
 
-def _walk(settings: Sequence[str]) -> Config:
-    return load_config(joint_cases.RIG, settings)
-
-
-def _of(status: StatusTable, config: Config) -> Iterator[tuple[str, int, ExpectedOutcome]]:
+def _of(status: StatusTable, times: ReactionTimes) -> Iterator[tuple[str, int, ExpectedOutcome]]:
     """Of each row: its words, the value that is reported, and what must come of it."""
     if not status.simulated:
         return
     by_reaction: dict[Reaction, list[StatusRow]] = {reaction: [] for reaction in Reaction}
     for row in status.rows:
         by_reaction[row.reaction].append(row)
-    bound_ms = FAULT_TABLE[ROW].bound_for(ReactionTimes(config)) or 0.0
+    bound_ms = FAULT_TABLE[ROW].bound_for(times) or 0.0
     stopped_ms = bound_ms + STOP_WRITTEN_NS * 1e-6
     rows = frozenset({ROW})
     for row in by_reaction[Reaction.SAFE]:

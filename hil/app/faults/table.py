@@ -22,6 +22,7 @@ from hil.app.faults.process_cases import process_cases
 from hil.app.faults.protocol_cases import protocol_cases
 from hil.app.faults.status_cases import status_cases
 from hil.config import Config, ConfigError, parse_config
+from hil.config.rig import Rig
 from hil.config.text_io import write_yaml
 from hil.messages.fault import Fault
 from hil.safety.fault_table import FAULT_TABLE
@@ -82,9 +83,9 @@ def all_cases(config: Config, whole: Config) -> Iterator[Case]:
         config: of the rig, in lockstep; what needs a line or the operating system runs on a rig at the protocol level.
         whole: the same with the experiment as long as it is: plausible wrong values are noticed at its end.
     """
-    states = state_ticks(config)
+    states = state_ticks(Rig(config))
     yield from LockstepCases(config, states).every()
-    yield from LockstepCases(whole, state_ticks(whole, WHOLE_S)).implausible()
+    yield from LockstepCases(whole, state_ticks(Rig(whole), WHOLE_S)).implausible()
     yield from cylinder_cases()
     yield from servo_cases()
     yield from instrument_cases(config, states)

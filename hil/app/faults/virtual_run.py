@@ -17,7 +17,7 @@ from hil.app.faults.case import Case
 from hil.app.resident import Resident
 from hil.app.run_loop import Signals, run_loop
 from hil.app.virtual.virtual_rig import VirtualComputer
-from hil.config import Config
+from hil.config.rig import Rig
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_types import START
 from hil.realtime import RightsWanted
@@ -32,7 +32,7 @@ class VirtualRun:
     The loop is an actor. The caller runs in parallel with it, and can act at any time of the run.
 
     Args:
-        config: of the rig and the experiment.
+        described: the rig, and the experiment, of the config.
         folder: of the run; exists and is empty.
         scratch: folder for the memory of the simulated rig; exists and is empty.
         attended: an operator arms and starts the experiment.
@@ -49,7 +49,7 @@ class VirtualRun:
 
     def __init__(
         self,
-        config: Config,
+        described: Rig,
         folder: Path,
         scratch: Path,
         *,
@@ -57,9 +57,9 @@ class VirtualRun:
         more: Sequence[Path] = (),
         between: Callable[[Any], None] = lambda _: None,
     ) -> None:
-        self._config, self._folder, self._attended = config, folder, attended
+        self._described, self._folder, self._attended = described, folder, attended
         self._more, self._between = more, between
-        self.computer = computer = VirtualComputer(config, scratch, self.kill_loop)
+        self.computer = computer = VirtualComputer(described, scratch, self.kill_loop)
         self.time, self.host = computer.time, computer.host
         self.simulated_rig, self.processes = computer.rig, computer.processes
         self.rig: RealtimeBackend | None = None
@@ -134,11 +134,11 @@ class VirtualRun:
         try:
             with ExitStack() as stack:
                 self.rig = RealtimeBackend(
-                    self._config, self._folder, lambda _: None, stack, attended=self._attended,
+                    self._described, self._folder, lambda _: None, stack, attended=self._attended,
                     platform=self.computer.platform,
                 )  # fmt: skip
                 self.shared = self.rig.shared
-                resident = Resident(self._config, self.rig, Signals(), lambda _: None)
+                resident = Resident(self._described, self.rig, Signals(), lambda _: None)
                 self._run_once(resident, self._folder)
                 for folder in self._more:
                     self._between(self)
@@ -164,5 +164,5 @@ def temporary_run(case: Case) -> Iterator[tuple[VirtualRun, Path]]:
     with tempfile.TemporaryDirectory(prefix="hil-faults-") as place:
         (folder := Path(place) / "run").mkdir()
         (scratch := Path(place) / "rig").mkdir()
-        with closing(VirtualRun(case.config, folder, scratch)) as run:
+        with closing(VirtualRun(Rig(case.config), folder, scratch)) as run:
             yield run, folder

@@ -23,11 +23,9 @@ from numpy.typing import NDArray
 from hil.analysis.film.skeleton import Floats, Skeleton
 from hil.app.check.host import bus_loads, cut_latency
 from hil.app.console import obstacle_shown
-from hil.config import Config
-from hil.config.model_parameters import nominal_rig, obstacle_stand, profile_line, relief_of
-from hil.config.operator_settings import settings_shown
+from hil.config.model_parameters import obstacle_stand, profile_line, relief_of
+from hil.config.operator_settings import ChangeableKeys
 from hil.config.rig import Rig
-from hil.config.rig_setup import rig_setup
 from hil.config.schema.equipment import LimitsConfig
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.config.schema.instruments import ImuConfig, JointEncoder, MotionConfig
@@ -74,11 +72,11 @@ def band(series: str, limits: LimitsConfig) -> Band | None:
     return bands.get(field)
 
 
-def instruments_shown(config: Config) -> list[dict[str, Any]]:
+def _instruments(rig: Rig) -> list[dict[str, Any]]:
     """One a role: channels, rate_hz, stale_ms, bound of its innovation, and what puts its readings into the rig."""
     shown = []
-    for role, section in config.instruments.items():
-        channels = config.layout.parts(role)
+    for role, section in rig.config.instruments.items():
+        channels = rig.layout.parts(role)
         about = {
             "role": role,
             "channels": list(channels),
@@ -86,7 +84,7 @@ def instruments_shown(config: Config) -> list[dict[str, Any]]:
             "stale_ms": section.stale_ms,
             "bound": innovation_bound(independent_values(len(channels), role)),
         }
-        shown.append(about | _axes(config.encoders, section))
+        shown.append(about | _axes(rig.config.encoders, section))
     return shown
 
 
@@ -110,9 +108,9 @@ def _axes(encoders: tuple[JointEncoder, ...], section: object) -> dict[str, Any]
 _DECIMALS = 4
 
 
-def ground_shown(config: Config) -> dict[str, Any]:
+def ground_shown(rig: Rig) -> dict[str, Any]:
     """`ground` of GET /api/config: kind, pitch and roll [deg], map of a scan and corners of a profile or None."""
-    ground, relief, line = config.ground, relief_of(config.ground), profile_line(nominal_rig(config))
+    ground, relief, line = rig.config.ground, relief_of(rig.config.ground), profile_line(rig.nominal)
     shown = (
         None
         if relief is None
@@ -128,9 +126,9 @@ def ground_shown(config: Config) -> dict[str, Any]:
     return {**plane, "map": shown, "profile_m": None if line is None else np.round(line, _DECIMALS).tolist()}
 
 
-def stands_shown(config: Config) -> list[dict[str, list[Any]]] | None:
+def stands_shown(rig: Rig) -> list[dict[str, list[Any]]] | None:
     """Where the obstacle stands before each front wheel: origin [m], and axes ahead, left, up; None: level ground."""
-    stand = obstacle_stand(nominal_rig(config))
+    stand = obstacle_stand(rig.nominal)
     return None if stand is None else [{"at_m": one[0].tolist(), "axes": one[1:].tolist()} for one in stand]
 
 
@@ -220,17 +218,17 @@ def column(rows: NDArray[np.void], name: str, layout: Layout) -> NDArray[np.floa
 
 
 def page_content(
-    config: Config, plan: Mapping[str, Any] | None, given: Config | None = None, plans: Sequence[str] = ()
+    rig: Rig, plan: Mapping[str, Any] | None, started: Mapping[str, Any] | None = None, plans: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The answer to GET /api/config (docs/reference/page.md).
 
     Args:
-        config: of rig and experiment, as it is now.
+        rig: of the config, as it is now; the experiment is in it.
         plan: of a campaign that operators may start: name, and trials with their settings; None: none is chosen.
-        given: config that the rig was opened with first; None: it is the same.
+        started: settings that the rig was opened with first; None: they are the same.
         plans: names of the plans that operators may choose.
     """
-    rig, layout, times = Rig(config), config.layout, ReactionTimes(config)
+    config, layout, times, settings = rig.config, rig.layout, ReactionTimes(rig.config), ChangeableKeys(rig.config)
     return {
         "name": config.name,
         "rig": config.rig,
@@ -238,9 +236,9 @@ def page_content(
         "experiment": config.experiment,
         "states": [state.name.lower() for state in experiment_named(config.experiment).states],
         "rover": rover_shown(rig),
-        "obstacle": _obstacle(config),
+        "obstacle": _obstacle(rig),
         "captures": config.section.captures,
-        "ground": ground_shown(config),
+        "ground": ground_shown(rig),
         "series": [one | {"band": band(one["name"], config.limits)} for one in series(layout, config.section)],
         "set_points": _set_points(rig),
         "modes": [{"name": mode.name.lower()} for mode in load_modes(config.ground.kind)]
@@ -263,15 +261,15 @@ def page_content(
             for joint in config.driven_joints
         ],
         "channels": list(layout.channels),
-        "instruments": instruments_shown(config),
-        "line_loads": _shown(bus_loads(config.devices, rig_setup(config))),
-        "cut_budget": _shown(cut_latency(config)),
+        "instruments": _instruments(rig),
+        "line_loads": _shown(bus_loads(config.devices, rig.setup)),
+        "cut_budget": _shown(cut_latency(rig)),
         "limits": config.limits.model_dump(mode="json"),
         "detector": {"threshold_N": config.detector.threshold_N} if config.section.obstacle else None,
         "telemetry": bool(config.telemetry.endpoint),
         "main_numbers": {kind.name: kind.main_numbers() for kind in {*BUILT_IN, experiment_named(config.experiment)}},
         "console_lost": config.operator.console_lost,
-        "settings": settings_shown(config, given or config),
+        "settings": settings.rows(settings.values() if started is None else started),
         "plans": list(plans),
         "plan": plan,
         "faults": {
@@ -309,11 +307,11 @@ def _set_points(rig: Rig) -> list[dict[str, Any]]:
     ]
 
 
-def _obstacle(config: Config) -> dict[str, Any] | None:
-    plate = config.obstacle.plate
-    stands = obstacle_shown(config.trial, config.section)
+def _obstacle(rig: Rig) -> dict[str, Any] | None:
+    plate = rig.config.obstacle.plate
+    stands = obstacle_shown(rig.config.trial, rig.section)
     return stands and {
         **stands,
         "plate": plate.model_dump(mode="json") if plate else None,
-        "stands": stands_shown(config),
+        "stands": stands_shown(rig),
     }

@@ -31,6 +31,7 @@ from hil.analysis.film.files import FilmError, Picture
 from hil.analysis.film.moments import FilmedWindow
 from hil.analysis.film.view import caption, headline
 from hil.app.page.record import shown_of
+from hil.config.rig import Rig
 
 WIDTH, HEIGHT = 960, 540
 _STATIC = Path(next(iter(hil.operator.__path__))) / "static"
@@ -60,7 +61,7 @@ def solid_pictures(
     moments = [shown.at(float(t_s)) for t_s in times_s]
     rows = np.array([moment.row for moment in moments], shown.rows.dtype)
     places = np.searchsorted(shown.rows["t_ns"], rows["t_ns"])
-    content = shown_of(shown.config, rows, shown.turned_rad[places]) | {"width": WIDTH, "height": HEIGHT}
+    content = shown_of(Rig(shown.config), rows, shown.turned_rad[places]) | {"width": WIDTH, "height": HEIGHT}
     with _served(msgspec.json.encode(content)) as address, _browser(f"{address}/page/film.html") as evaluate:
         for number, moment in enumerate(moments):
             drawn = base64.b64decode(str(evaluate(f"picture({number})")).partition(",")[2])

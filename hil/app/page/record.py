@@ -30,7 +30,6 @@ from hil.analysis.film.moments import config_of, turned_rad
 from hil.analysis.recording_checks import impact_time, ticks_between
 from hil.app.console import obstacle_shown
 from hil.app.page.content import column, ground_shown, rover_shown, series, stands_shown
-from hil.config import Config
 from hil.config.rig import Rig
 from hil.messages.layout import Layout
 from hil.realtime.histogram import for_people
@@ -176,25 +175,25 @@ def replay_of(
     """
     config = config_of(record)
     ticks = ticks_within(record, from_s, to_s)
-    return shown_of(config, ticks, turned_rad(ticks)) | {"impact_s": impact_time(record, summary)}
+    return shown_of(Rig(config), ticks, turned_rad(ticks)) | {"impact_s": impact_time(record, summary)}
 
 
-def shown_of(config: Config, ticks: NDArray[np.void], turned: NDArray[np.floating[Any]]) -> dict[str, Any]:
+def shown_of(rig: Rig, ticks: NDArray[np.void], turned: NDArray[np.floating[Any]]) -> dict[str, Any]:
     """The same but for the impact, of those ticks.
 
     Args:
-        config: of the run.
+        rig: of the run.
         ticks: rows of `/tick`.
         turned: (ticks, wheels) angle of each wheel [rad].
     """
-    layout, stands = config.layout, obstacle_shown(config.trial, config.section)
-    names = [one["name"] for one in series(layout, config.section) if one["name"].partition("/")[0] in _FIELDS]
+    layout, stands = rig.layout, obstacle_shown(rig.config.trial, rig.section)
+    names = [one["name"] for one in series(layout, rig.section) if one["name"].partition("/")[0] in _FIELDS]
     columns = {name: column(ticks, name, layout) for name in names}
     columns |= {f"turned_rad/{wheel}": angle for wheel, angle in zip(layout.wheels, turned.T, strict=True)}
     return {
-        "rover": rover_shown(Rig(config)),
-        "obstacle": stands and {**stands, "stands": stands_shown(config)},
-        "ground": ground_shown(config),
+        "rover": rover_shown(rig),
+        "obstacle": stands and {**stands, "stands": stands_shown(rig)},
+        "ground": ground_shown(rig),
         "t_s": (ticks["t_ns"] * 1e-9).tolist(),
         "columns": {name: values.tolist() for name, values in columns.items() if values is not None},
     }

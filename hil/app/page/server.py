@@ -12,7 +12,7 @@ from drivers.extras import install_command
 from drivers.interfaces import DeviceError
 from hil.app.page.content import fixed_checks, page_content
 from hil.app.server_process import ServerProcess
-from hil.config import Config
+from hil.config.operator_settings import ChangeableKeys
 from hil.config.rig import Rig
 from hil.config.schema.equipment import KeysConfig
 from hil.operator.curve import own_path
@@ -51,7 +51,7 @@ class PageServer(ServerProcess):
 
     def __init__(
         self,
-        config: Config,
+        rig: Rig,
         command_endpoint: str,
         command_token_file: Path | None,
         runs: Path,
@@ -61,23 +61,23 @@ class PageServer(ServerProcess):
         if problem := missing_parts():
             raise DeviceError(problem)
         super().__init__()
-        self._given, self._plans = config, plans
-        self._encrypted = config.operator.page.certificate is not None
+        self._started, self._plans = ChangeableKeys(rig.config).values(), plans
+        self._encrypted = rig.config.operator.page.certificate is not None
         with ExitStack() as stack:
             self._folder = self._make_folder(stack)
             self.token_file, ticket_file = self._folder.new_token(), self._folder.new_token(TICKET)
             self._ticket = read_token(ticket_file).hex()
             tokens = self.token_file, ticket_file
-            written = _settings(config, tokens, command_endpoint, command_token_file, runs)
+            written = _settings(rig, tokens, command_endpoint, command_token_file, runs)
             write_settings(self._folder.path, written)
-            self.show(config, plan)
+            self.show(rig, plan)
             self.address = written.address
             self._begin(stack)
 
-    def show(self, config: Config, plan: Mapping[str, Any] | None) -> None:
+    def show(self, rig: Rig, plan: Mapping[str, Any] | None) -> None:
         """Have the page draw with these from now on."""
-        content = page_content(config, plan, self._given, self._plans)
-        write_shown(self._folder.path, DrawingInputs(content, fixed_checks(Rig(config))))
+        content = page_content(rig, plan, self._started, self._plans)
+        write_shown(self._folder.path, DrawingInputs(content, fixed_checks(rig)))
 
     @property
     def url(self) -> str:
@@ -90,14 +90,14 @@ class PageServer(ServerProcess):
 
 
 def _settings(
-    config: Config,
+    rig: Rig,
     token_files: tuple[Path, Path],
     command_endpoint: str,
     command_token_file: Path | None,
     runs: Path,
 ) -> PageSettings:
     """What its process needs. Raises DeviceError: a key is missing."""
-    page, telemetry = config.operator.page, config.telemetry
+    config, page, telemetry = rig.config, rig.config.operator.page, rig.config.telemetry
     if page.client_key is None and (config.operator.keys or telemetry.keys):
         raise DeviceError(
             "page server: operator.page.client_key is null, allowed: the page's own secret key, because clients need "
@@ -116,7 +116,7 @@ def _settings(
         telemetry_endpoint=telemetry.endpoint.replace("//*:", "//127.0.0.1:"),  # all addresses: also this one
         telemetry_key=_server_key(telemetry.keys),
         realtime=config.clock == "realtime",
-        rate_hz=config.loop.rate_hz,
+        rate_hz=rig.rate_hz,
         runs=str(runs),
     )
 

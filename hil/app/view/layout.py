@@ -7,36 +7,39 @@ from typing import Any
 
 from hil.analysis.export.channels import LOG, SCENE
 from hil.analysis.film.solids import WORLD
-from hil.config import Config
-from hil.config.model_parameters import nominal_rig
+from hil.config.rig import Rig
 from hil.config.schema.rover import tree_on_rig
 
 _3D, _LOG = "3D!rover", "RosOut!log"
 
 
-def layout_file(config: Config) -> dict[str, Any]:
+def layout_file(rig: Rig) -> dict[str, Any]:
     """Content of the layout's file (JSON), which a viewer imports.
 
     Args:
-        config: of the rig: its wheels, force sensors and obstacle are plotted.
+        rig: whose wheels, force sensors and obstacle are plotted.
     """
-    wheels, plots = config.layout.wheels, {}
+    wheels, plots = rig.layout.wheels, {}
     if wheels:
         plots = {
             "Plot!speed": _plot("speed of the wheels [rad/s]", [f"wheel_speed_radps.{wheel}" for wheel in wheels]),
             "Plot!load": _plot("normal force of each wheel [N]", [f"normal_force_N.{wheel}" for wheel in wheels]),
             "Plot!rover": _plot("speed [m/s], slip of the first wheel", ["speed_mps", f"slip.{wheels[0]}"]),
         }
-    if config.section.captures:
+    if rig.section.captures:
         plots["Plot!capture"] = _plot(
             "payload before the seat [m] and T_c [J]", ["gap_m", "effective_kinetic_energy_J"]
         )
-    if config.layout.channels:
+    if rig.layout.channels:
         plots["Plot!force"] = _plot("force sensed [N]", ["force_sum_N"])
-    if config.section.obstacle:
+    if rig.section.obstacle:
         plots["Plot!impact"] = _plot("gap [m] and T_c [J]", ["gap_m", "effective_kinetic_energy_J"])
     return {
-        "configById": {_3D: _scene(config), _LOG: {"searchTerms": [], "minLogLevel": 1, "topicToRender": LOG}} | plots,
+        "configById": {
+            _3D: _scene(tree_on_rig(rig.nominal.rover).bodies[0].name),
+            _LOG: {"searchTerms": [], "minLogLevel": 1, "topicToRender": LOG},
+        }
+        | plots,
         "globalVariables": {},
         "userNodes": {},
         "playbackConfig": {"speed": 1},
@@ -49,14 +52,14 @@ def layout_file(config: Config) -> dict[str, Any]:
     }
 
 
-def _scene(config: Config) -> dict[str, Any]:
+def _scene(body: str) -> dict[str, Any]:
     return {
         "cameraState": {
             "distance": 3.0, "perspective": True, "phi": 65, "thetaOffset": -60, "targetOffset": [0, 0, 0.3],
             "target": [0, 0, 0], "targetOrientation": [0, 0, 0, 1], "fovy": 45, "near": 0.01, "far": 500,
         },
         "followMode": "follow-position",
-        "followTf": tree_on_rig(nominal_rig(config).rover).bodies[0].name,
+        "followTf": body,
         "fixedFrame": WORLD,
         "scene": {"transforms": {"visible": False}},
         "topics": {SCENE: {"visible": True}},

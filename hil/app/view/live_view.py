@@ -35,7 +35,6 @@ from hil.analysis.export.motion import EVERY_NS, RecordedMotion
 from hil.analysis.export.tables import columns_of, tables_of
 from hil.analysis.film.solids import RigSolids, WheelAngles
 from hil.app.view.server import ViewServer
-from hil.config import Config
 from hil.messages.layout import Layout
 from hil.messages.schema import EVENT
 from hil.messages.signals import TICK, Signal, signals_of, tick_dtype
@@ -71,19 +70,20 @@ class LiveView:
     """Turns messages of telemetry into those of a server.
 
     Args:
-        config: of the rig that publishes.
+        layout: of the rig.
+        start_m: distance to the obstacle at the start of a trial [m].
         server: with the `live_channels` of its layout.
         rig: as it is drawn.
     """
 
-    def __init__(self, config: Config, server: ViewServer, rig: RigSolids) -> None:
-        self._layout, self._server, self._rig = config.layout, server, rig
-        self._signals = [signal for signal in TICK if signal.present(config.layout)]
+    def __init__(self, layout: Layout, start_m: float, server: ViewServer, rig: RigSolids) -> None:
+        self._layout, self._server, self._rig = layout, server, rig
+        self._signals = [signal for signal in TICK if signal.present(layout)]
         wheels = len(rig.skeleton.wheels)
         self._turning, self._newest_ns = WheelAngles(wheels), -1
         # until the first tick the rover stands at the start of a trial
-        still, distance_m = (0.0,) * len(config.layout.turning), config.trial.start_distance_m
-        foot_m = rig.foot_m(UPRIGHT, still, distance_m * math.sin(rig.angle_rad or 0.0))
+        still = (0.0,) * len(layout.turning)
+        foot_m = rig.foot_m(UPRIGHT, still, start_m * math.sin(rig.angle_rad or 0.0))
         self._foot_m = 0.0 if foot_m is None else foot_m
         self._frames = rig.frames(UPRIGHT, still, (0.0,) * wheels, self._foot_m)
 

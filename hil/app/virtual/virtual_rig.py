@@ -21,7 +21,7 @@ from drivers.sim.virtual.schedule import VirtualTime
 from drivers.sim.virtual.serial import VirtualLines
 from hil.app.backend import Platform
 from hil.app.virtual.processes import VirtualProcesses
-from hil.config import Config
+from hil.config.rig import Rig
 from hil.ipc.shm import Ring
 from hil.messages.stages import Tick
 from hil.realtime.clock import RealtimeClock
@@ -48,8 +48,8 @@ class VirtualRig:
         endpoints: addresses of its devices, by name.
     """
 
-    def __init__(self, config: Config, folder: Path, host: VirtualHost) -> None:
-        self._host = host
+    def __init__(self, rig: Rig, folder: Path, host: VirtualHost) -> None:
+        self._host, config = host, rig.config
         memory = SimulatorMemory(folder, config)
         self._plant = RealtimePlant(memory, host.now_ns(), host)
         self._serial = SerialLines(memory, host, host.terminal, host.network_terminal)
@@ -184,14 +184,12 @@ class VirtualComputer:
         platform: all of it, for `hil.app.backends.RealtimeBackend`.
     """
 
-    def __init__(
-        self, config: Config, folder: Path, kill_loop: Callable[[], None], paced_by: Host | None = None
-    ) -> None:
+    def __init__(self, rig: Rig, folder: Path, kill_loop: Callable[[], None], paced_by: Host | None = None) -> None:
         self.time = VirtualTime()
         self.host = VirtualHost(self.time)
-        self.rig = VirtualRig(config, folder, self.host)
+        self.rig = VirtualRig(rig, folder, self.host)
         self.processes = VirtualProcesses(self.host, kill_loop)
-        pace = None if paced_by is None else Pace(paced_by, config.loop.rate_hz)
+        pace = None if paced_by is None else Pace(paced_by, rig.rate_hz)
         make_clock = partial(_VirtualClock, self.host, pace)
         self.suspended_ns = 0
         self.platform = Platform(

@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from hil.config import Config
 from hil.config.loading import parse_config
+from hil.config.schema.equipment import DrivesConfig
 from hil.experiments.drawing import (
     FloatArray,
     dress_panel,
@@ -74,7 +74,7 @@ def plot_follow(record: OpenRecord, summary: Mapping[str, Any], run: str, form: 
     top = 1.1 * max(float(np.max(rims)), 1e3 * float(wanted.max()), 1.0)  # not what a cut makes of it
     speeds.set_ylim(-0.1 * top, 1.25 * top)
     speeds.legend(fontsize=form.font(8.0), frameon=False, loc="upper left")
-    torques = _torques(record, config) if section.by_duty else None
+    torques = _torques(record, config.drives) if section.by_duty else None
     for wheel in wheels_in_order(layout):
         style = {"label": layout.wheels[wheel].replace("_", " ")} | wheel_style(layout, wheel)
         line = lines["set_speed_radps"][wheel] if torques is None else (torques[0], torques[1][:, wheel])
@@ -111,12 +111,12 @@ def _at(lines: list[tuple[Any, Any]], t_s: Any) -> list[tuple[Any, Any]]:
     return [(t_s, np.interp(t_s, *line)) for line in lines]
 
 
-def _torques(record: OpenRecord, config: Config) -> tuple[FloatArray, FloatArray]:
+def _torques(record: OpenRecord, drives: DrivesConfig) -> tuple[FloatArray, FloatArray]:
     """Times [s], and torques (times, wheels) [N m] as means over `_MEAN_NS`."""
     times, means = [], []
     for block in in_blocks(record.tick):
         rows = packed(block, ["t_ns", "duty", "wheel_speed_radps"])
-        torque = motor_torques_Nm(config.drives, rows)
+        torque = motor_torques_Nm(drives, rows)
         begins = np.flatnonzero(np.diff(rows["t_ns"] // _MEAN_NS, prepend=-1))
         count = np.diff(np.append(begins, len(rows)))
         times.append(rows["t_ns"][begins] * 1e-9)

@@ -67,10 +67,10 @@ def powered_valves(valve: str, cylinders: Sequence[str]) -> ValveSet:
     return tuple((f"{name}_extend" == valve, f"{name}_retract" == valve) for name in cylinders)
 
 
-def what_moves(config: Config) -> str:
+def what_moves(rig: Rig) -> str:
     """The parts that move, and for how long."""
-    radii_m, wheels = config.wheel_radii_m, config.layout.wheels
-    speeds = wheel_speeds(config.jog, radii_m, wheels)
+    config, wheels = rig.config, rig.layout.wheels
+    speeds = wheel_speeds(config.jog, config.wheel_radii_m, wheels)
     parts = [f"{name} at {config.jog.speed_mps:g} m/s" for name, speed in zip(wheels, speeds, strict=True) if speed]
     if config.jog.valve:
         parts.append(f"valve {config.jog.valve.replace('_', ' ')}")
@@ -110,7 +110,7 @@ class JogExperiment(Experiment):
 
     def headline(self) -> str:
         """What will move."""
-        return f"{what_moves(self.config)}; Ctrl-C stops it"
+        return f"{what_moves(self.rig)}; Ctrl-C stops it"
 
     @classmethod
     def label(cls, config: Config) -> str:
@@ -162,7 +162,7 @@ class JogExperiment(Experiment):
     def summarise(self, run: FinishedRun) -> Summary:
         """Keys as docs/reference/summary.md lists them; None for values that were not measured."""
         moved = what_moved(run.ticks, run.config.layout, run.config.wheel_radii_m)
-        return {"motion": what_moves(run.config), **moved, **super().summarise(run)}
+        return {"motion": what_moves(run.rig), **moved, **super().summarise(run)}
 
     def claims(self, run: FinishedRun, summary: Summary) -> Sequence[Claim]:  # noqa: ARG002
         """None: what it gives is measured."""

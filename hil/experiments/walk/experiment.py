@@ -67,7 +67,7 @@ class WalkExperiment(Experiment):
         super().__init__(rig, checks, attended=attended)
         self._wrong, self.timeline = "", None
         try:
-            self.timeline = walk_timeline(rig.config, rig.config.walk)
+            self.timeline = walk_timeline(rig, rig.config.walk)
         except ValueError as error:  # arming says so
             self._wrong = str(error)
         self._zeros = rig.layout.zero_speeds
@@ -82,7 +82,7 @@ class WalkExperiment(Experiment):
         """The motions are within the limits of drives and servos."""
         if self.timeline is None:
             return (Check("motions", False, self._wrong, "motions that the rover can make", "change walk.steps"),)
-        return programme_checks(self.config, self.timeline)
+        return programme_checks(self.rig, self.timeline)
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
         """The goal of this tick."""
@@ -122,7 +122,7 @@ class WalkExperiment(Experiment):
         return {**found, "accepted": self.done and not reasons, "reasons": reasons}
 
     def _judged(self, line: Timeline, blocks: list[Any], motion: Any) -> Summary:
-        config, geometry = self.config, geometry_of(self.config)
+        config, geometry = self.config, geometry_of(self.rig)
         began_s = float(next(block["t_ns"][0] for block in blocks if len(block))) * 1e-9
         measured = measured_from(blocks, config.loop.rate_hz)
         each: dict[str, BodyPoses] = {"twin": twin_places(measured)}

@@ -11,8 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from hil.config import Config
 from hil.config.loading import parse_config
+from hil.config.rig import Rig
+from hil.config.schema.servos import DrivenJoint
 from hil.control.motions.timeline import STEP_S
 from hil.experiments.drawing import COLOURS, FloatArray, dress_panel, over_time, plot_line, wheel_style, wheels_in_order
 from hil.experiments.figure_file import frame_figure
@@ -60,7 +61,7 @@ def plot_walk(record: OpenRecord, summary: Mapping[str, Any], run: str, form: Fi
     t_state, states = lines["state"][0]
     began_s = float(t_state[np.asarray(states) == _WALK][:1].sum())
     if driven:
-        _draw_joints(panels[:3], lines, layout, config, form)
+        _draw_joints(panels[:3], lines, layout, config.driven_joints, form)
     for wheel in wheels_in_order(layout):
         style = wheel_style(layout, wheel)
         plot_line(
@@ -72,7 +73,7 @@ def plot_walk(record: OpenRecord, summary: Mapping[str, Any], run: str, form: Fi
         start = float(np.interp(began_s, t_s, values))
         plot_line(places, form, t_s, values - start, color=colour, label=f"{name}, twin")
     with suppress(ValueError):  # motions that the rover cannot make: the run was not armed
-        timeline = walk_timeline(config, config.walk)
+        timeline = walk_timeline(Rig(config), config.walk)
         t_s = began_s + STEP_S * np.arange(len(timeline.part))
         plot_line(places, form, t_s, timeline.path[:, 0], color="black", ls=":", label="as the motions say")
         plot_line(places, form, t_s, timeline.path[:, 1], color="black", ls=":")
@@ -91,10 +92,12 @@ def plot_walk(record: OpenRecord, summary: Mapping[str, Any], run: str, form: Fi
     return figure
 
 
-def _draw_joints(panels: Sequence[Axes], lines: Lines, layout: Layout, config: Config, form: FigureForm) -> None:
+def _draw_joints(
+    panels: Sequence[Axes], lines: Lines, layout: Layout, joints: Sequence[DrivenJoint], form: FigureForm
+) -> None:
     """Angles measured beside those set, their difference, and torques within the servos' limits."""
     angles, errors, torques = panels
-    limit_Nm = max(joint.torque_limit_Nm for joint in config.driven_joints)
+    limit_Nm = max(joint.torque_limit_Nm for joint in joints)
     for place, joint in enumerate(layout.servos):
         style = _joint_style(layout, joint)
         t_s, measured = lines["servo_angle_rad"][place]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hil.config import Config
+from hil.config.rig import Rig
 from hil.config.schema.servos import DrivenJoint
 from hil.config.schema.walk import WalkConfig, WalkStep
 from hil.control.motions.geometry import Geometry, route_legs
@@ -23,9 +23,9 @@ OF_SERVOS = 0.8
 _ROUNDED = 1e-3
 
 
-def geometry_of(config: Config) -> Geometry:
-    """The rover of a config with its driven joints."""
-    return Geometry(config.rover_parameters().tree(), config.layout.servos)
+def geometry_of(rig: Rig) -> Geometry:
+    """The rover of a rig with its driven joints."""
+    return Geometry(rig.config.rover_parameters().tree(), rig.layout.servos)
 
 
 def start_angles(driven_joints: tuple[DrivenJoint, ...]) -> np.ndarray:
@@ -33,20 +33,20 @@ def start_angles(driven_joints: tuple[DrivenJoint, ...]) -> np.ndarray:
     return np.array([joint.start_rad for joint in driven_joints])
 
 
-def walk_timeline(config: Config, section: WalkConfig) -> Timeline:
+def walk_timeline(rig: Rig, section: WalkConfig) -> Timeline:
     """All steps of the section; part 0 leads to where the first one begins.
 
     Raises:
         ValueError: a motion that the rover cannot make, in words.
     """
-    geometry, servos = geometry_of(config), config.driven_joints
+    geometry, servos = geometry_of(rig), rig.config.driven_joints
     pace = PaceLimits(
         joint_rate=OF_SERVOS * min((one.rate_radps for one in servos), default=math.inf),
         joint_acceleration=OF_SERVOS * min((one.acceleration_radps2 for one in servos), default=math.inf),
-        wheel_acceleration=OF_ACCELERATION * config.limits.wheel_acceleration_radps2,
-        wheel_speed=config.limits.wheel_speed_radps,
+        wheel_acceleration=OF_ACCELERATION * rig.limits.wheel_acceleration_radps2,
+        wheel_speed=rig.limits.wheel_speed_radps,
     )
-    programme = Programme(geometry, pace, start_angles(config.driven_joints))
+    programme = Programme(geometry, pace, start_angles(servos))
     for number, step in enumerate(section.steps):
         try:
             _add(programme, geometry, section, step)
@@ -94,9 +94,9 @@ def _twist(step: WalkStep) -> tuple[float, float, float]:
     return step.speed_mps, 0.0, step.speed_mps / step.radius_m if step.motion == "arc" else 0.0
 
 
-def programme_checks(config: Config, timeline: Timeline) -> Sequence[Check]:
+def programme_checks(rig: Rig, timeline: Timeline) -> Sequence[Check]:
     """Whether set-points are within the limits of drives and servos."""
-    limits, servos = config.limits, config.driven_joints
+    limits, servos = rig.limits, rig.config.driven_joints
     drive, rate, acceleration = timeline.accelerations()
     checks = [
         _below("speed of the wheels", timeline.speeds, limits.wheel_speed_radps, "rad/s", "limits.wheel_speed_radps"),

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.config import Config
 from hil.messages.fault import Fault
 from hil.safety.fault_table import link_rows, loop_rows, operator_rows, sensor_rows
 from hil.safety.fault_table.row import FaultRow
 from hil.safety.fault_table.times import ReactionTimes
+
+if TYPE_CHECKING:
+    from hil.config.rig import Rig  # imports kernels
 
 __all__ = [
     "EXTERNAL_FAULTS", "FAULT_TABLE", "WARNINGS", "FaultRow", "ReactionTimes", "only_marks", "row_of", "warnings_for",
@@ -38,17 +41,17 @@ _OF_INSTRUMENTS = frozenset({Fault.MEASURED_MOTION, Fault.NOT_LIVE})
 _MARKED_TOO = (*_OF_INSTRUMENTS, Fault.DEVICE_FAULT)
 
 
-def warnings_for(config: Config) -> frozenset[Fault]:
+def warnings_for(rig: Rig) -> frozenset[Fault]:
     """The faults that are only recorded on a rig.
 
     Also a lost console, where the run is to finish without it; not an implausible value and a wheel that does not turn,
     where residuals are to lead to Safe, and not a fault of an instrument of motion, where the experiment needs one: one
     that it does not need only marks the run all the same (`only_marks`).
     """
-    also = {Fault.CONSOLE_LOST} if config.operator.console_lost == "finish" else set()
-    safe = config.residuals.reaction == "safe"
+    also = {Fault.CONSOLE_LOST} if rig.config.operator.console_lost == "finish" else set()
+    safe = rig.config.residuals.reaction == "safe"
     latching = {Fault.IMPLAUSIBLE_VALUE, Fault.SPEED_NOT_FOLLOWING} if safe else set()
-    latching |= _OF_INSTRUMENTS if config.needed_instruments else set()
+    latching |= _OF_INSTRUMENTS if rig.config.needed_instruments else set()
     return (WARNINGS | also) - latching
 
 

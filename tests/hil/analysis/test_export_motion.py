@@ -19,6 +19,7 @@ from hil.analysis.export.run import export
 from hil.analysis.film.moments import filmed
 from hil.analysis.film.solids import Box, Cylinder, Lines, RigSolids, WheelAngles
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.messages.layout import Layout
 from hil.messages.stages import UPRIGHT
 from hil.recording import read_trial
@@ -254,7 +255,7 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(to, package, e
 
 @pytest.mark.parametrize("name", ["sim_impact", "sim_juno"])
 def test_any_rover_is_drawn_with_a_part_for_each_body_and_a_cylinder_for_each_wheel(name):
-    rig = RigSolids(load_config(name))
+    rig = RigSolids(Rig(load_config(name)))
     solids = rig.solids()
     wheels = [solid.frame for solid in solids if isinstance(solid, Cylinder)]
     assert tuple(wheels) == rig.skeleton.wheels
@@ -265,7 +266,7 @@ def test_any_rover_is_drawn_with_a_part_for_each_body_and_a_cylinder_for_each_wh
 
 def test_the_ground_of_a_slope_rises_ahead_as_its_config_says():
     config = load_config("sim_impact", ["experiment=drive", "ground.pitch_deg=10"])
-    rig = RigSolids(config)
+    rig = RigSolids(Rig(config))
     still = (0.0,) * len(rig.skeleton.wheels)
     frames = rig.frames(UPRIGHT, (0.0,) * len(config.layout.turning), still, 0.0)
     turn = Rotation.from_quat(frames.quaternions[frames.names.index("ground")])

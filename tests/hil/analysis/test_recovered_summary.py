@@ -129,7 +129,7 @@ def test_a_realtime_run_that_could_not_begin_has_a_summary_that_says_so(tmp_path
 
 
 def test_a_rig_that_is_not_ours_to_use_leaves_nothing(tmp_path, monkeypatch):
-    def refuse(_):
+    def refuse(*_):
         raise DeviceError("process 1 is running on this rig")
 
     monkeypatch.setattr(backends, "RigLock", refuse)

@@ -35,7 +35,12 @@ class ProcessKill:
         config = load_config("sim_impact", ["clock=realtime", "telemetry.endpoint=''", *settings])
         self.folder, self.shared, self.number = folder, RunMemory(folder, config, {"version": "1"}), 0
         self.recorder = open_writer(folder, config, self.shared.meta)
-        self.consumer = RingConsumer(self.shared, FileAndTelemetrySink(self.recorder, open_publisher(config, print)))
+        self.consumer = RingConsumer(
+            self.shared,
+            FileAndTelemetrySink(
+                self.recorder, open_publisher(config.telemetry, config.loop.rate_hz, config.layout, print)
+            ),
+        )
         start = np.zeros(1, START)
         start["start_ns"] = START_NS
         self.shared.start.write(start)

@@ -18,7 +18,10 @@ def test_file_and_rings_together_are_whole(tmp_path, damage):
     config = load_config("sim_juno", ["clock=realtime", "telemetry.endpoint=''"])
     shared = RunMemory(tmp_path, config, {"version": "1", "layout": config.layout.to_json()})
     recorder = open_writer(tmp_path, config, shared.meta)
-    drain = RingConsumer(shared, FileAndTelemetrySink(recorder, open_publisher(config, print)))
+    drain = RingConsumer(
+        shared,
+        FileAndTelemetrySink(recorder, open_publisher(config.telemetry, config.loop.rate_hz, config.layout, print)),
+    )
     start = np.zeros(1, START)
     start["start_ns"] = start["wall_start_s"] = 1
     shared.start.write(start)

@@ -11,6 +11,7 @@ from hil.analysis.verify import verify
 from hil.app.run import run_experiment
 from hil.config import load_config, parse_config
 from hil.config.model_parameters import nominal_rig
+from hil.config.rig import Rig
 from hil.recording import read_trial
 from models.kernels.bound import BoundArguments
 from models.validity import EDGE
@@ -52,7 +53,7 @@ def test_a_rover_beyond_the_edge_of_the_scan_is_outside_what_is_known():
 
 def test_the_view_in_three_dimensions_has_a_net_through_the_nodes_of_the_map():
     config = load_config("sim_scan")
-    ground = [solid for solid in RigSolids(config).solids() if solid.frame == "ground"]
+    ground = [solid for solid in RigSolids(Rig(config)).solids() if solid.frame == "ground"]
     height = nominal_rig(config).ground.relief.height
     assert len(ground) == 1
     assert ground[0].points[:, 2].max() == height.max()

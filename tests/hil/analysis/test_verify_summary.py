@@ -14,6 +14,7 @@ from hil.analysis.verify import verify
 from hil.cli import run as hil
 from hil.config import parse_config
 from hil.config.files import replacing
+from hil.config.rig import Rig
 from hil.recording import read_trial
 
 pytestmark = pytest.mark.slow
@@ -95,7 +96,7 @@ def test_a_number_that_differs_in_its_last_bits_is_the_same(recorded):
         read_trial(recorded("good"), trusted=True),
         json.loads((recorded("good") / "summary.json").read_text()),
     )
-    found = recompute(record, parse_config(record.meta["config"], "meta"), said)
+    found = recompute(record, Rig(parse_config(record.meta["config"], "meta")), said)
     near = said | {"peak_force_N": said["peak_force_N"] * (1.0 + 1e-11)}
     assert disagreements(near, found)[0] == []
     assert disagreements(near | {"peak_force_N": said["peak_force_N"] * (1.0 + 1e-6)}, found)[0]

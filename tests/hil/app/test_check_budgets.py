@@ -11,6 +11,7 @@ from drivers.roboteq.entry import ROBOTEQ as ROBOTEQ_DRIVER
 from drivers.roboteq.settings import cut_s as roboteq_cut_s
 from hil.app.check.host import bus_loads, cut_latency
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.config.rig_setup import rig_setup
 
 THREE_BUSES = (
@@ -37,7 +38,7 @@ def loads_of(config):
 def parts_ms(config, filter_delay_ms=0.0):
     return {
         check.item.removeprefix("cut: "): float(check.found.removesuffix(" ms"))
-        for check in cut_latency(config, filter_delay_ms)
+        for check in cut_latency(Rig(config), filter_delay_ms)
     }
 
 
@@ -99,8 +100,8 @@ def test_a_cut_that_a_dead_man_would_beat_is_not_in_order():
         "devices.drives.timeout_ms=1000",
         "limits.drives_age_ms=1500",
     )
-    assert cut_latency(sim_wire())[-1].ok
-    total = cut_latency(sim_wire(*slow))[-1]
+    assert cut_latency(Rig(sim_wire()))[-1].ok
+    total = cut_latency(Rig(sim_wire(*slow)))[-1]
     assert not total.ok
     assert total.allowed.startswith("at most 20 ms")
 
@@ -115,4 +116,4 @@ def test_each_line_and_each_worker_has_its_load():
 def test_nothing_is_worked_out_where_there_are_no_lines():
     config = load_config("sim_impact")
     assert loads_of(config) == []
-    assert cut_latency(config) == []
+    assert cut_latency(Rig(config)) == []

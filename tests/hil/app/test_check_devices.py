@@ -290,7 +290,7 @@ NO_SAMPLES = "NI-DAQ: reading a block: NI -200284: no samples in time"
 def test_a_link_that_is_lost_once_is_opened_again_and_the_result_says_so(rig, kind):
     go_on, said = rig.go_on, []
     rig.go_on = fails([kind(NO_SAMPLES)], go_on)
-    checks, missing = check_rig(CONFIG, said.append, quick=True)
+    checks, missing = check_rig(Rig(CONFIG), said.append, quick=True)
     assert missing == failed(checks) == []
     assert (rig._daq.opened, rig._daq.closed) == (2, 2)
     first = one(checks, "data acquisition, first attempt")
@@ -303,7 +303,7 @@ def test_a_link_that_is_lost_once_is_opened_again_and_the_result_says_so(rig, ki
 def test_a_link_that_is_lost_twice_is_a_missing_device(rig):
     again = f"{NO_SAMPLES} again"
     rig.go_on = fails([LinkLostError(NO_SAMPLES), LinkLostError(again)], rig.go_on)
-    checks, missing = check_rig(CONFIG, quick=True)
+    checks, missing = check_rig(Rig(CONFIG), quick=True)
     assert missing == [again]
     assert failed(checks) == ["data acquisition"]
     assert (rig._daq.opened, rig._daq.closed) == (2, 2)
@@ -311,7 +311,7 @@ def test_a_link_that_is_lost_twice_is_a_missing_device(rig):
 
 def test_a_device_that_is_there_and_wrong_is_not_asked_again(rig):
     rig._daq.open = fails([DeviceError("NI-DAQ: there is no channel 'cDAQ1Mod9/ai0'")], rig._daq.open)
-    checks, missing = check_rig(CONFIG, quick=True)
+    checks, missing = check_rig(Rig(CONFIG), quick=True)
     assert missing == ["NI-DAQ: there is no channel 'cDAQ1Mod9/ai0'"]
     assert failed(checks) == ["data acquisition"]
 
@@ -321,7 +321,7 @@ def test_a_device_that_is_missing_hides_no_other(rig):
         raise LinkLostError("wheel drives: /dev/ttyUSB0: there is no such port")
 
     rig._drives.open = gone
-    checks, missing = check_rig(CONFIG, quick=True)
+    checks, missing = check_rig(Rig(CONFIG), quick=True)
     assert missing == ["wheel drives: /dev/ttyUSB0: there is no such port"]
     assert failed(checks) == ["wheel drives"]
     items = [check.item for check in checks]
@@ -330,7 +330,7 @@ def test_a_device_that_is_missing_hides_no_other(rig):
 
 
 def test_a_rig_in_this_process_is_checked_the_same_way():
-    checks, missing = check_rig(load_config("sim_impact", ["telemetry.endpoint=''"]))
+    checks, missing = check_rig(Rig(load_config("sim_impact", ["telemetry.endpoint=''"])))
     assert missing == []
     assert failed(checks) == []
     assert {"simulated DAQ", "drives cut", "valves", "sensor top noise"} <= {check.item for check in checks}

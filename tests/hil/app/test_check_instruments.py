@@ -162,7 +162,7 @@ def test_what_answers_on_the_network_is_found_with_its_version_and_rate(streamin
     monkeypatch.setattr(motion, "GREET_NS", 60 * 10**9)  # this machine may be busy
     patient = "devices.motion.silent_s=60"
     config = load_config("mars_dome", [*OVERRIDES, f"devices.motion.address={streaming!r}", patient])
-    found = find_devices(config)
+    found = find_devices(Rig(config))
     (device,) = found.network
     assert (device.address, device.driver, device.answers) == (streaming, "natnet", True)
     assert "Motive 3.1.0.0, NatNet 4.1, body 1 tracked" in device.words
@@ -171,7 +171,7 @@ def test_what_answers_on_the_network_is_found_with_its_version_and_rate(streamin
 
 
 def test_what_does_not_answer_is_told_with_the_reason():
-    found = find_devices(load_config("mars_dome", OVERRIDES))
+    found = find_devices(Rig(load_config("mars_dome", OVERRIDES)))
     (device,) = found.network
     assert not device.answers
     assert "no answer within 2 s" in device.words

@@ -45,7 +45,7 @@ def commands(server):
 
 @pytest.mark.parametrize("supervisor", [False, True])
 def test_a_server_that_was_killed_or_the_process_above_it_starts_again_for_the_same_clients(root, killed, supervisor):
-    with CommandServer(load_config("sim_impact")) as server:
+    with CommandServer(load_config("sim_impact").operator, "sim_impact") as server:
         with CommandClient.running() as anna:
             anna.stop("before")
             endpoint, token = server.endpoint, server.token_file.read_text()
@@ -62,7 +62,7 @@ def test_a_server_that_was_killed_or_the_process_above_it_starts_again_for_the_s
 
 
 def test_a_server_goes_before_other_programs_where_it_may():
-    with CommandServer(load_config("sim_impact")) as server:
+    with CommandServer(load_config("sim_impact").operator, "sim_impact") as server:
         (niceness,) = server.granted
         (child,) = [int(pid) for pid in Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()]
         expected = int(niceness.wanted) if niceness.granted else os.getpriority(os.PRIO_PROCESS, 0)
@@ -79,7 +79,7 @@ def test_with_keys_there_is_no_token(tmp_path):
     (tmp_path / "clients").mkdir(mode=0o700)
     (tmp_path / "clients" / "anna.key").write_bytes(public.read_bytes())
     keys = f"operator.keys={{secret: {secret}, clients: {tmp_path / 'clients'}}}"
-    with CommandServer(load_config("sim_impact", [keys])) as server:
+    with CommandServer(load_config("sim_impact", [keys]).operator, "sim_impact") as server:
         assert server.token_file is None
         with CommandClient(server.endpoint, keys=(own, secret.with_suffix(".key"))) as anna:
             anna.stop()
@@ -89,12 +89,12 @@ def test_with_keys_there_is_no_token(tmp_path):
 def test_a_socket_that_cannot_be_opened_is_an_error_in_a_sentence_and_leaves_nothing(root, tmp_path):
     keys = f"operator.keys={{secret: {tmp_path / 'no.key_secret'}, clients: {tmp_path}}}"
     with pytest.raises(DeviceError, match=r"command server: .*no\.key_secret: .*hil keys new"):
-        CommandServer(load_config("sim_impact", [keys]))
+        CommandServer(load_config("sim_impact", [keys]).operator, "sim_impact")
     assert list(root.iterdir()) == []
 
 
 def test_a_port_in_use_is_named():
-    with CommandServer(load_config("sim_impact")) as server:
+    with CommandServer(load_config("sim_impact").operator, "sim_impact") as server:
         config = load_config("sim_impact", [f"operator.endpoint={server.endpoint}"])
         with pytest.raises(DeviceError, match="Address already in use"):
-            CommandServer(config)
+            CommandServer(config.operator, config.name)

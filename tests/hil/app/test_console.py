@@ -118,7 +118,7 @@ def test_a_status_in_a_run_names_the_holder_until_the_loop_has_seen_that_the_lea
     """The loop looks every 10 ms; a status between two looks would have neither a holder nor fault 19."""
     experiment = Mock(spec=Experiment, state=RUN_UP, over=False, stopped=False, checks=[])
     safety = SafetyMonitor(Rig(load_config("sim_impact")))
-    console.attend(SimpleNamespace(experiment=experiment, safety=safety), tmp_path, load_config("sim_impact"))
+    console.attend(SimpleNamespace(experiment=experiment, safety=safety), tmp_path, Rig(load_config("sim_impact")))
     lease(memory, host.t_ns)
     console.show("preparing", "running: impact")
     host.t_ns += 50_000_000
@@ -138,10 +138,10 @@ def test_a_status_in_a_run_names_the_holder_until_the_loop_has_seen_that_the_lea
 
 def test_the_status_shows_the_obstacle_as_it_stands_in_the_newest_run(memory, console, tmp_path):
     for angle_deg in (40.0, 80.0):
-        console.attend(Mock(), tmp_path, load_config("sim_impact", [f"trial.angle_deg={angle_deg}"]))
+        console.attend(Mock(), tmp_path, Rig(load_config("sim_impact", [f"trial.angle_deg={angle_deg}"])))
         console.show()
         assert shown(memory)["obstacle"] == {"angle_deg": angle_deg, "distance_m": 0.3}
-    console.attend(Mock(), tmp_path, load_config("sim_juno"))
+    console.attend(Mock(), tmp_path, Rig(load_config("sim_juno")))
     console.show()
     assert shown(memory)["obstacle"] is None
 

@@ -10,6 +10,7 @@ from hil.app.instrument_calibration import calibrate_imu, calibrate_joints, cali
 from hil.cli import run
 from hil.config import load_config, parse_config
 from hil.config.calibration_sheets import SheetError, update_sheet
+from hil.config.rig import Rig
 from hil.recording import read_trial
 from hil.signals.calibration_fits import CalibrationError
 
@@ -44,7 +45,7 @@ def deviations(result, key, expected):
 
 def test_the_axes_and_the_delay_of_an_instrument_outside_are_found_within_three_standard_deviations(calibrated):
     record, config, _ = calibrated
-    result = calibrate_motion(record, config)
+    result = calibrate_motion(record, Rig(config))
     assert np.abs(deviations(result, "turn_deg", MOTION_DEG)).max() < 3.0
     assert np.abs(deviations(result, "body_turn_deg", (0.0, 0.0, 0.0))).max() < 3.0
     assert abs(deviations(result, "delay_ms", [config.motion.delay_ms + LATE_MS])[0]) < 3.0
@@ -54,7 +55,7 @@ def test_the_axes_and_the_delay_of_an_instrument_outside_are_found_within_three_
 
 def test_the_mounting_of_an_inertial_unit_is_found_within_three_standard_deviations(calibrated):
     record, config, _ = calibrated
-    result = calibrate_imu(record, config)
+    result = calibrate_imu(record, Rig(config))
     assert np.abs(deviations(result, "turn_deg", IMU_DEG)).max() < 3.0
     assert result.found["turn_deg yaw [deg]"].sd < 5.0
     assert result.sheet["noise_mps2"] == pytest.approx(config.imu.noise_mps2, rel=0.1)
@@ -62,7 +63,7 @@ def test_the_mounting_of_an_inertial_unit_is_found_within_three_standard_deviati
 
 def test_the_zeros_of_encoders_are_found_within_three_standard_deviations(calibrated):
     record, config, _ = calibrated
-    result = calibrate_joints(record, config)
+    result = calibrate_joints(record, Rig(config))
     zeros = [result.found[f"{name} zero_deg [deg]"] for name in ("left_bogie", "right_bogie")]
     assert [abs(one.value - true) < 3.0 * one.sd for one, true in zip(zeros, ZEROS_DEG, strict=True)] == [True, True]
 
@@ -86,24 +87,26 @@ def turned_copy(record, by_deg):
 
 def test_an_encoder_whose_reading_falls_as_its_joint_turns_up_is_reversed(calibrated):
     record, config, _ = calibrated
-    result = calibrate_joints(record, config, turned_copy(record, [-9.0, 11.0]), {"left_bogie": 10, "right_bogie": 10})
+    result = calibrate_joints(
+        record, Rig(config), turned_copy(record, [-9.0, 11.0]), {"left_bogie": 10, "right_bogie": 10}
+    )
     assert [one["reversed"] for one in result.sheet["encoders"]] == [True, False]
 
 
 def test_a_joint_that_did_not_turn_as_named_is_refused(calibrated):
     record, config, _ = calibrated
     with pytest.raises(CalibrationError, match="left_bogie: its reading changed by 2"):
-        calibrate_joints(record, config, turned_copy(record, [2.0, 0.0]), {"left_bogie": 10.0})
+        calibrate_joints(record, Rig(config), turned_copy(record, [2.0, 0.0]), {"left_bogie": 10.0})
 
 
 def test_a_rover_that_stood_only_gives_no_yaw_and_says_so(calibrated):
     record, config, _ = calibrated
     standing = type("Recorded", (), {"tick": record.tick[record.tick["t_ns"] < 2_000_000_000]})
-    result = calibrate_imu(standing, config)
+    result = calibrate_imu(standing, Rig(config))
     assert result.sheet["turn_deg"][2] == config.imu.turn_deg[2]
     assert any("turn_deg yaw is that of the config" in note for note in result.notes)
     with pytest.raises(CalibrationError, match=r"m at most, allowed: 0\.2 m or more"):
-        calibrate_motion(standing, config)
+        calibrate_motion(standing, Rig(config))
 
 
 def test_a_distance_whose_direction_points_the_wrong_way_is_refused(calibrated):
@@ -118,10 +121,10 @@ def test_a_distance_whose_direction_points_the_wrong_way_is_refused(calibrated):
             tick[name] = ahead if name == "motion_reading" else record.tick[name]
         one = type("Recorded", (), {"tick": tick})
         if fine:
-            assert "turn_deg" not in calibrate_motion(one, distance).sheet
+            assert "turn_deg" not in calibrate_motion(one, Rig(distance)).sheet
             continue
         with pytest.raises(CalibrationError, match=r"reverse motion\.direction"):
-            calibrate_motion(one, distance)
+            calibrate_motion(one, Rig(distance))
 
 
 def test_an_instrument_that_the_rig_lacks_is_refused_before_anything_moves(capsys, tmp_path):

@@ -13,6 +13,8 @@ from drivers.sim.virtual.schedule import VirtualTime
 from hil.app.driver_factory import DriverFactory, at_endpoints
 from hil.app.virtual.virtual_rig import VirtualRig
 from hil.config import load_config
+from hil.config.rig import Rig
+from hil.config.rig_setup import rig_setup
 from hil.simulator import serial_process
 
 pytestmark = pytest.mark.slow  # it makes a whole simulated rig
@@ -47,11 +49,11 @@ class Wired:
 
     def __init__(self, folder, host):
         config = load_config("sim_wire", ["clock=lockstep", *INSTRUMENTS])
-        self.host, self.rig = host, VirtualRig(config, folder, host)
+        self.host, self.rig = host, VirtualRig(Rig(config), folder, host)
         self.config = at_endpoints(config, self.rig.endpoints)
 
     def instrument(self, role):
-        return DriverFactory(self.config, host=self.host).device(role)
+        return DriverFactory(self.config.devices, rig_setup(self.config), host=self.host).device(role)
 
     def readings(self, device, seconds):
         until_ns, found = self.host.now_ns() + round(seconds * 1e9), []

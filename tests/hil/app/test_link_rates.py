@@ -73,22 +73,22 @@ def reported(monkeypatch):
 def test_a_link_that_stays_slow_is_refused_before_the_run(config, reported):
     host = reported((0.0, 28.0))
     with pytest.raises(NotArmedError, match=r"not armed: rate of the drives: found 28.0 rounds a second, allowed at"):
-        refuse_slow_links(config, None, host)
+        refuse_slow_links(config.rig, config.devices, None, host)
     assert host.t_ns >= 2e9
 
 
 def test_a_link_that_was_slow_while_it_was_opened_gets_a_second_chance(config, reported):
     host = reported((0.0, 10.0), (1.0, 45.0))
-    refuse_slow_links(config, None, host)
+    refuse_slow_links(config.rig, config.devices, None, host)
     assert 1e9 <= host.t_ns < 1.1e9
 
 
 def test_an_operator_is_told_nothing_of_a_rig_in_the_loops_process(reported):
-    refuse_slow_links(load_config("sim_impact"), None, reported((0.0, 1.0)))
+    refuse_slow_links("simulated", None, None, reported((0.0, 1.0)))
 
 
 def test_a_driver_that_counts_no_rounds_may_run(config, reported):
     """One of a package need not count them; then only `hil check` says that it does not know."""
     host = reported((0.0, math.nan))
-    refuse_slow_links(config, None, host)
+    refuse_slow_links(config.rig, config.devices, None, host)
     assert host.t_ns >= 2e9

@@ -142,12 +142,12 @@ def test_a_change_that_comes_while_the_rig_is_opened_again_is_refused(operated):
 def test_a_rig_that_cannot_be_opened_again_is_closed_and_the_next_arm_opens_it_with_the_new_values(operated):
     fails = []
 
-    def opener(config, *arguments, **more):
+    def opener(described, *arguments, **more):
         if fails:
             fails.pop()
             raise DeviceError("drives: no answer")
-        rig.opened.append(config.soil.stiffness)
-        return open_backend(config, *arguments, **more)
+        rig.opened.append(described.config.soil.stiffness)
+        return open_backend(described, *arguments, **more)
 
     rig = operated("sim_impact", *DRIVE, opener=opener)
     rig.opened = []
@@ -217,8 +217,8 @@ def test_a_plan_is_chosen_and_its_trials_are_shown_with_their_settings(planned):
 def test_a_setting_is_in_the_trials_of_the_chosen_plan_too_and_one_that_its_trials_do_not_bear_is_refused(planned):
     change(planned, ChoosePlan("high"))
     assert not change(planned, Set("trial.speed_mps", 0.05))["refused"]
-    config, plan = planned.shown[-1]
-    assert (config.trial.speed_mps, plan["name"]) == (0.05, "high")
+    rig, plan = planned.shown[-1]
+    assert (rig.config.trial.speed_mps, plan["name"]) == (0.05, "high")
     # the run of the config itself bears it; the trials of the plan start 0.03 m before the obstacle
     assert change(
         planned,

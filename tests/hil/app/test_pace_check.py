@@ -6,6 +6,7 @@ from pydantic import BaseModel
 import hil.app.pace_check
 from hil.app.pace_check import check_pace, refuse_without_pace
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.realtime import RealtimeRight
 from hil.realtime.clock import Stall, WakeUpTest
 from hil.safety.arming import NotArmedError
@@ -48,28 +49,28 @@ def progress(_):
 
 def test_with_real_time_rights_nothing_is_measured_before_a_run(config, machine):
     measured = machine(9000.0, 9000.0)
-    refuse_without_pace(config, [GRANTED], progress)
+    refuse_without_pace(Rig(config), [GRANTED], progress)
     assert measured == []
 
 
 def test_in_virtual_time_nothing_is_measured(machine):
     measured = machine(9000.0, 9000.0)
     lockstep = load_config("sim_impact", ["telemetry.endpoint=''"])
-    refuse_without_pace(lockstep, [], progress)
-    assert check_pace(lockstep, progress) == []
+    refuse_without_pace(Rig(lockstep), [], progress)
+    assert check_pace(Rig(lockstep), progress) == []
     assert measured == []
 
 
 def test_without_rights_a_machine_that_holds_the_rate_runs(config, machine):
     measured = machine(80.0, 200.0)
-    refuse_without_pace(config, [REFUSED], progress)
+    refuse_without_pace(Rig(config), [REFUSED], progress)
     assert measured == [config.realtime.measure_s]
 
 
 def test_without_rights_a_machine_that_does_not_hold_the_rate_is_refused_with_a_rate_that_it_holds(config, machine):
     machine(3900.0, 4500.0)
     with pytest.raises(NotArmedError) as refused:
-        refuse_without_pace(config, [REFUSED], progress)
+        refuse_without_pace(Rig(config), [REFUSED], progress)
     words = str(refused.value)
     assert "cannot hold 1000 Hz: wake-up p99 3.90 ms" in words
     assert "run with --set loop.rate_hz=250" in words
@@ -79,7 +80,7 @@ def test_without_rights_a_machine_that_does_not_hold_the_rate_is_refused_with_a_
 def test_where_no_rate_helps_none_is_proposed(config, machine):
     machine(9000.0, 9500.0)
     with pytest.raises(NotArmedError, match="no lower rate helps") as refused:
-        refuse_without_pace(config, [REFUSED], progress)
+        refuse_without_pace(Rig(config), [REFUSED], progress)
     assert "loop.rate_hz" not in str(refused.value)
 
 
@@ -87,19 +88,19 @@ def test_a_config_that_asks_for_no_rights_is_named_as_the_cause(machine):
     machine(3900.0, 4500.0)
     config = load_config("sim_impact", [*QUIET, "realtime.fifo_priority=0"])
     with pytest.raises(NotArmedError, match=r"realtime\.fifo_priority"):
-        refuse_without_pace(config, [], progress)
+        refuse_without_pace(Rig(config), [], progress)
 
 
 def test_the_measurement_before_a_run_can_be_left_out(machine):
     measured = machine(9000.0, 9000.0)
-    refuse_without_pace(load_config("sim_impact", [*QUIET, "realtime.measure_s=0"]), [REFUSED], progress)
+    refuse_without_pace(Rig(load_config("sim_impact", [*QUIET, "realtime.measure_s=0"])), [REFUSED], progress)
     assert measured == []
 
 
 def test_check_says_that_it_measures_and_what_it_found(config, machine):
     said = []
     measured = machine(0.0, 0.0)
-    wake, work, stalls, rate = check_pace(config, said.append)
+    wake, work, stalls, rate = check_pace(Rig(config), said.append)
     assert (measured, said) == ([10.0], ["measuring for 10 s whether this machine holds 1000 Hz"])
     assert "p99.9" in wake.found
     assert "p99" in work.found
@@ -109,7 +110,7 @@ def test_check_says_that_it_measures_and_what_it_found(config, machine):
 
 def test_check_proposes_a_rate_where_the_machine_does_not_hold_that_of_the_config(config, machine):
     machine(3900.0, 4500.0)
-    *_, rate = check_pace(config, progress)
+    *_, rate = check_pace(Rig(config), progress)
     assert not rate.ok
     assert "cannot hold 1000 Hz" in rate.found
     assert "--set loop.rate_hz=" in rate.to_do
@@ -120,5 +121,5 @@ def test_a_stall_that_would_end_a_run_fails_the_check_of_a_real_rig_and_is_named
     machine(10.0, 20.0, Stall(0, 31_000_000))
     for rig, ok in (("simulated_wire", True), ("real", False)):
         config = BaseModel.model_copy(load_config("sim_wire", ["telemetry.endpoint=''"]), update={"rig": rig})
-        check = next(check for check in check_pace(config, progress) if check.item == "machine stalls")
+        check = next(check for check in check_pace(Rig(config), progress) if check.item == "machine stalls")
         assert (check.ok, check.found) == (ok, "1, longest 31 ms")

@@ -17,6 +17,7 @@ from hil.app.resident import Resident
 from hil.app.run import open_backend, run_experiment, run_repeatedly
 from hil.app.run_loop import Signals
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.experiments.impact.experiment import ImpactExperiment, ImpactState
 from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, ClearFault, EStop, Start, Stop
@@ -63,7 +64,7 @@ def wrong(folder):
 
 def test_two_runs_on_one_rig_and_two_of_their_own_have_the_same_record(folder_of, tmp_path):
     config = load_config("sim_impact", QUICK, seed=5)
-    assert run_repeatedly(config, 2, folder_of, quiet).exit_code == 0
+    assert run_repeatedly(Rig(config), 2, folder_of, quiet).exit_code == 0
     for number in (2, 3):
         assert run_experiment(config, folder_of(number), quiet).exit_code == 0
     records = [content(tmp_path / f"run_{number}") for number in range(4)]
@@ -84,7 +85,7 @@ def test_a_further_run_that_something_ends_early_has_a_summary_that_says_so(fold
 
     monkeypatch.setattr(LockstepBackend, method, fail_in_the_second_run)
     with pytest.raises(DeviceError, match="the rig is gone"):
-        run_repeatedly(load_config("sim_impact", QUICK), 3, folder_of, quiet)
+        run_repeatedly(Rig(load_config("sim_impact", QUICK)), 3, folder_of, quiet)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run_0", "run_1"]
     first, second = (summary_of(tmp_path / name) for name in ("run_0", "run_1"))
     assert first["reasons"] == []
@@ -105,7 +106,7 @@ def test_descriptors_threads_and_mappings_do_not_grow_over_eight_runs(folder_of)
     config = load_config("sim_impact", [*QUICK, "limits.noise_V=0.0001"])  # refused: each run is over soon
     with Signals() as signals, ExitStack() as stack:
         folder = folder_of(0)
-        resident = Resident(config, open_backend(config, folder, quiet, stack), signals, quiet)
+        resident = Resident(Rig(config), open_backend(Rig(config), folder, quiet, stack), signals, quiet)
         resident.run(folder)
         for number in range(1, 8):
             count(None)
@@ -125,14 +126,14 @@ def test_each_run_is_asked_for_and_the_rest_is_not_made_once_nobody_wants_it(fol
         return len(asked) < 2
 
     config = load_config("sim_impact", QUICK)
-    assert run_repeatedly(config, 5, folder_of, quiet, go_on=go_on).folder.name == "run_1"
+    assert run_repeatedly(Rig(config), 5, folder_of, quiet, go_on=go_on).folder.name == "run_1"
     assert asked == ["run_0", "run_1"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run_0", "run_1"]
 
 
 def test_a_run_that_does_not_end_well_is_the_last_one(folder_of, tmp_path):
     config = load_config("sim_impact", [*QUICK, "limits.noise_V=0.0001"])  # arming is refused
-    assert run_repeatedly(config, 3, folder_of, quiet).exit_code == 3
+    assert run_repeatedly(Rig(config), 3, folder_of, quiet).exit_code == 3
     assert [path.name for path in tmp_path.iterdir()] == ["run_0"]
 
 
@@ -141,8 +142,8 @@ class Operated:
 
     def __init__(self, stack, folder, *, daq_is_silent=False):
         self.config = load_config("sim_impact", QUICK)
-        rig = open_backend(self.config, folder, quiet, stack, attended=True)
-        self.resident = Resident(self.config, rig, Signals(), quiet)
+        rig = open_backend(Rig(self.config), folder, quiet, stack, attended=True)
+        self.resident = Resident(Rig(self.config), rig, Signals(), quiet)
         self.folder, self.daq_is_silent = folder, daq_is_silent
 
     def run(self, commands, folder=None):

@@ -25,10 +25,15 @@ HOLDER = """
 import sys
 from hil.app.rig_lock import RigLock
 from hil.config import load_config
-with RigLock(load_config(sys.argv[1], sys.argv[2:])):
+config = load_config(sys.argv[1], sys.argv[2:])
+with RigLock(config.rig, config.devices):
     print("held", flush=True)
     sys.stdin.read()
 """
+
+
+def locked(config):
+    return RigLock(config.rig, config.devices)
 
 
 def overrides(folder: Path, drives: str = "drives", valves: str = "valves", server: str = HERE) -> list[str]:
@@ -87,27 +92,27 @@ def test_a_second_run_is_refused_with_the_owners_process_before_anything_is_open
 )
 def test_one_device_in_common_is_enough(holder, ports, others):
     with pytest.raises(DeviceError, match=f"process {holder.pid} "):
-        RigLock(load_config("mars_dome", overrides(ports, **others)))
+        locked(load_config("mars_dome", overrides(ports, **others)))
 
 
 def test_a_port_by_another_name_is_the_same_port(holder, ports):
     (ports / "by-id").symlink_to(ports / "drives")
     with pytest.raises(DeviceError, match=f"process {holder.pid} "):
-        RigLock(load_config("mars_dome", overrides(ports, drives="by-id", server=f"else{HERE}")))
+        locked(load_config("mars_dome", overrides(ports, drives="by-id", server=f"else{HERE}")))
 
 
 def test_another_rig_is_free(holder, ports):
     others = overrides(ports, drives="other-drives", valves="other-valves", server=f"else{HERE}")
     for _ in range(2):  # and again once it is released
-        with RigLock(load_config("mars_dome", others)):
+        with locked(load_config("mars_dome", others)):
             pass
 
 
 def test_a_run_that_was_refused_holds_nothing(holder, ports):
     with pytest.raises(DeviceError):
-        RigLock(load_config("mars_dome", overrides(ports, drives="other-drives")))
+        locked(load_config("mars_dome", overrides(ports, drives="other-drives")))
     free = overrides(ports, drives="other-drives", valves="other-valves", server=f"else{HERE}")
-    RigLock(load_config("mars_dome", free)).close()
+    locked(load_config("mars_dome", free)).close()
 
 
 def test_a_process_that_is_killed_leaves_the_rig_free(tmp_path):
@@ -115,12 +120,12 @@ def test_a_process_that_is_killed_leaves_the_rig_free(tmp_path):
     with another_process(tmp_path, server) as process:
         process.kill()
         process.wait()
-        RigLock(load_config("mars_dome", overrides(tmp_path, server=server))).close()
+        locked(load_config("mars_dome", overrides(tmp_path, server=server))).close()
 
 
 def test_simulated_rigs_need_no_lock():
     config = load_config("sim_impact")
-    with RigLock(config), RigLock(config):
+    with locked(config), locked(config):
         pass
 
 
@@ -140,7 +145,7 @@ def test_load_channels_on_a_device_server_in_common_are_enough(holder, ports):
     loads = NI_LOADS.settings(driver="ni", server=HERE, inputs=[{"channel": "pull", "input": "cDAQ1Mod4/ai0"}])
     with_loads = config.devices.model_copy(update={"loads": loads})
     with pytest.raises(DeviceError, match=rf"cdaq1 on {HERE}: process {holder.pid} "):
-        RigLock(BaseModel.model_copy(config, update={"devices": with_loads}))
+        locked(BaseModel.model_copy(config, update={"devices": with_loads}))
 
 
 def test_a_port_that_another_program_has_open_is_refused_with_its_name(tmp_path):
@@ -153,6 +158,6 @@ def test_a_port_that_another_program_has_open_is_refused_with_its_name(tmp_path)
         assert other.stdout.readline() == b"open\n"
         said = rf"valves: process {other.pid} \(python.*\) has this port open, and could drive its devices"
         with pytest.raises(DeviceError, match=said):
-            RigLock(load_config("mars_dome", settings))
+            locked(load_config("mars_dome", settings))
         other.communicate()
-    RigLock(load_config("mars_dome", settings)).close()
+    locked(load_config("mars_dome", settings)).close()

@@ -29,9 +29,9 @@ QUICK = (
 LATE = SimulatedRigLateError("drives: no answer; beside it: simulated rig late by 86 ms (serial devices)")
 
 
-def make_empty_record(config, folder):
+def make_empty_record(rig, folder):
     """What a recorder has written of a run that does not begin."""
-    open_writer(folder, config, record_meta(config)).close()
+    open_writer(folder, rig.config, record_meta(rig)).close()
 
 
 @pytest.fixture

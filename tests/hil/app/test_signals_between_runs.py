@@ -14,6 +14,7 @@ from hil.app.resident import Resident
 from hil.app.run_loop import Signals
 from hil.campaign.run import CampaignStop
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.recording.run_folder import run_folder, summary_of
 
 QUICK = (
@@ -41,7 +42,7 @@ def repeated(tmp_path, monkeypatch):
         monkeypatch.setattr(resident if place == "write_summary" else Resident, place, signalled)
         config, said = load_config("sim_impact", QUICK), []
         app.run_repeatedly(
-            config,
+            Rig(config),
             count,
             lambda run: run_folder(tmp_path / f"run_{run + 1}", config.name, ""),
             said.append,

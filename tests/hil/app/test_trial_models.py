@@ -9,6 +9,7 @@ import pytest
 
 from hil.app.run import open_backend
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.experiments.impact.experiment import ImpactState
 
 pytestmark = pytest.mark.slow
@@ -45,7 +46,7 @@ CHOICES = {
 def test_a_trial_hits_at_its_speed_and_twin_and_rig_agree_on_the_energy(choice, tmp_path):
     config = load_config("sim_impact", [*SHORT, *CHOICES[choice]])
     with ExitStack() as stack:
-        rig = open_backend(config, tmp_path, lambda _: None, stack)
+        rig = open_backend(Rig(config), tmp_path, lambda _: None, stack)
         rig.rig_io.open()
         rig.loop.run()
         rig.rig_io.close()

@@ -17,6 +17,7 @@ import zmq
 from hil.app import lockstep_backend
 from hil.app import run as app
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.experiments.impact.experiment import ImpactExperiment
 from hil.messages.signals import tick_dtype
 from hil.operator.telemetry import Publisher
@@ -216,6 +217,6 @@ def test_each_run_of_a_rig_that_stays_open_is_stamped_from_its_own_start(tmp_pat
     for folder in folders:
         folder.mkdir()
     settings = [*QUICK, "clock=lockstep", "telemetry.endpoint=''"]
-    app.run_repeatedly(load_config("sim_impact", settings), 2, folders.__getitem__, print, figure=False)
+    app.run_repeatedly(Rig(load_config("sim_impact", settings)), 2, folders.__getitem__, print, figure=False)
     assert len(starts) == 2
     assert starts[1] > starts[0]

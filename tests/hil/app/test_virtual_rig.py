@@ -9,7 +9,7 @@ import pytest
 
 from drivers.interfaces import DeviceError
 from hil.analysis.replay import replay
-from hil.app.run import run, run_experiment, run_in_virtual_time
+from hil.app.run import run, run_experiment
 from hil.config import ConfigError, load_config
 from hil.messages.operator_input import Arm, Start, Stop
 from hil.recording import read_trial
@@ -58,7 +58,7 @@ def test_its_drivers_have_used_their_lines_and_no_tick_is_late(made):
 def test_a_run_as_one_of_many_equals_one_alone(made, tmp_path):
     alone = read_trial(made(), trusted=True)
     (tmp_path / "many").mkdir()
-    run_in_virtual_time(load_config("sim_wire", JOG), tmp_path / "many", figure=False)
+    run_experiment(load_config("sim_wire", JOG), tmp_path / "many", lambda _: None, figure=False, one_of_many=True)
     many = read_trial(tmp_path / "many", trusted=True)
     np.testing.assert_array_equal(alone.tick["wheel_speed_radps"], many.tick["wheel_speed_radps"])
 

@@ -5,13 +5,14 @@ import pytest
 from hil.bench.bench_rig import CUTS, STEP_V
 from hil.bench.virtual_cuts import virtual_cuts
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.recording.tick_logger import parts_ms
 
 pytestmark = pytest.mark.slow
 
 
 def parts(*settings):
-    cuts = virtual_cuts(load_config("sim_wire", [*CUTS, "clock=lockstep", *settings]), 3, STEP_V)
+    cuts = virtual_cuts(Rig(load_config("sim_wire", [*CUTS, "clock=lockstep", *settings])), 3, STEP_V)
     assert len(cuts) == 3
     return {name: times.tolist() for name, times in parts_ms(cuts).items()}
 

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from hil.app.run import run_in_virtual_time
+from hil.app.run import run_experiment
 from hil.cli import run
 from hil.config import load_config
 from hil.config.text_io import read_yaml
@@ -23,7 +23,7 @@ def runs(tmp_path_factory):
     for seed in range(1, 6):
         folders.append(tmp_path_factory.mktemp(f"run{seed}"))
         config = load_config("sim_impact", [*SHORT, f"trial.speed_mps={0.068 + 0.001 * seed}"], seed)
-        run_in_virtual_time(config, folders[-1], figure=False)
+        run_experiment(config, folders[-1], lambda _: None, figure=False, one_of_many=True)
     return [str(folder) for folder in folders]
 
 
@@ -39,7 +39,9 @@ def test_thresholds_of_good_runs_are_written_and_judge_a_further_run(runs, tmp_p
     assert {"force_share", "force_impulse", "speed_lag", "age"} <= found["thresholds"].keys()
     config = load_config("sim_impact", [*SHORT, f"residuals.calibration={sheet}"], seed=9)
     outcome = (
-        run_in_virtual_time(config, tmp_path / "next", figure=False) if (tmp_path / "next").mkdir() is None else None
+        run_experiment(config, tmp_path / "next", lambda _: None, figure=False, one_of_many=True)
+        if (tmp_path / "next").mkdir() is None
+        else None
     )
     assert outcome.summary["residuals"]["not_judged"] == ""
     assert outcome.summary["accepted"]

@@ -54,15 +54,15 @@ def test_the_files_numbers_win_over_those_of_the_channels_in_all_that_compute_wi
         [100.0, 1000.0 / 11.0, 1000.0 / 12.0]
     )
     assert nominal_rig(loaded).piezo.sensitivity.tolist() == pytest.approx([0.010, 0.011, 0.012])
-    assert record_meta(loaded)["sensitivity_VpN"] == "0.01,0.011,0.012"
+    assert record_meta(Rig(loaded))["sensitivity_VpN"] == "0.01,0.011,0.012"
 
 
 def test_the_record_keeps_what_is_in_the_file(config: Path) -> None:
     in_file, _ = read_yaml((config.parent / "sheets" / "mine.yaml").read_text(encoding="utf-8"), "file")
-    in_record, problems = read_yaml(str(record_meta(load_config(config))["calibration"]), "record")
+    in_record, problems = read_yaml(str(record_meta(Rig(load_config(config)))["calibration"]), "record")
     assert not problems
     assert in_record == in_file
-    assert "calibration" not in record_meta(load_config("sim_impact"))
+    assert "calibration" not in record_meta(Rig(load_config("sim_impact")))
 
 
 def test_the_effective_config_needs_no_file_beside_it(config: Path, tmp_path: Path) -> None:

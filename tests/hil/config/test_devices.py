@@ -11,6 +11,7 @@ from drivers.roboclaw.section import RoboClawDrivesSection
 from drivers.roboteq.section import RoboteqDrivesSection
 from hil.app.driver_factory import DriverFactory
 from hil.config import ConfigError, load_config, shipped_configs
+from hil.config.rig_setup import rig_setup
 from hil.messages.layout import SENSORS
 from models.rover.assembly import WHEELS
 
@@ -169,7 +170,8 @@ NI_THREE = [
     ],
 )  # fmt: skip
 def test_any_number_of_cylinders_and_ways_has_its_valves_and_regulators(overrides: list[str]) -> None:
-    DriverFactory(load_config("mars_dome", overrides)).device("valves")  # refuses what the driver cannot do
+    config = load_config("mars_dome", overrides)
+    DriverFactory(config.devices, rig_setup(config)).device("valves")  # refuses what the driver cannot do
 
 
 def test_a_valve_without_a_coil_has_that_of_its_place() -> None:

@@ -26,4 +26,4 @@ def test_a_config_is_of_another_kind_where_a_choice_a_count_or_a_zero_differs(ov
 def test_of_each_kind_the_first_config_is_taken():
     configs = [load_config("sim_impact", [f"trial.angle_deg={angle}"]) for angle in (50, 60)]
     firm = load_config("sim_impact", ["ground.kind=firm"])
-    assert one_of_each_kind([*configs, firm]) == [configs[0], firm]
+    assert [rig.config for rig in one_of_each_kind([*configs, firm])] == [configs[0], firm]

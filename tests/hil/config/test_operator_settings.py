@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from hil.config import Config, ConfigError, load_config, shipped_configs
 from hil.config.key_descriptions import unit_of
 from hil.config.loading import shipped_files
-from hil.config.operator_settings import MOST_CHANGED, Settings, settings_of, settings_shown
+from hil.config.operator_settings import MOST_CHANGED, ChangeableKeys, Settings
 from hil.config.schema.experiment_section import ExperimentSection
 
 
@@ -28,7 +28,7 @@ def refused(one, values):
 
 
 def taken(one, values):
-    one.take(*one.with_values(values))
+    one.config, one.changed = one.with_values(values)
     return one
 
 
@@ -64,7 +64,7 @@ def test_a_seed_is_refused_on_a_real_rig_as_the_command_line_refuses_it():
     with pytest.raises(ConfigError) as error:
         load_config("mars_dome", seed=5)
     assert refused(settings("mars_dome"), {"seed": 5}) == [str(problem) for problem in error.value.problems]
-    assert "seed" not in settings_of(load_config("mars_dome"))
+    assert "seed" not in ChangeableKeys(load_config("mars_dome")).values()
 
 
 def test_values_that_fit_only_together_are_changed_together_and_none_of_them_alone():
@@ -119,7 +119,7 @@ def test_a_value_with_which_the_record_has_another_shape_is_refused():
 
 def test_so_many_settings_may_differ_and_no_more():
     one = settings()
-    rows = settings_shown(one.config, one.given)
+    rows = ChangeableKeys(one.config).rows(ChangeableKeys(one.given).values())
     numbers = [
         row for row in rows if row["kind"] == "number" and row["key"].startswith(("soil", "quality", "obstacle"))
     ]
@@ -133,8 +133,8 @@ def test_so_many_settings_may_differ_and_no_more():
 @pytest.mark.parametrize("name", shipped_configs())
 def test_each_setting_of_each_shipped_config_has_all_that_a_form_needs_and_its_own_value_passes(name):
     one = settings(name)
-    rows = settings_shown(one.config, one.given)
-    assert [row["key"] for row in rows] == [*settings_of(one.config)]
+    rows = ChangeableKeys(one.config).rows(ChangeableKeys(one.given).values())
+    assert [row["key"] for row in rows] == [*ChangeableKeys(one.config).values()]
     assert {row["kind"] for row in rows} <= {"number", "integer", "choice", "text", "flag"}
     for row in rows:
         assert row["words"], row

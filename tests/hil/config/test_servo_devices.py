@@ -81,6 +81,7 @@ def test_a_start_is_only_what_the_operator_has_confirmed() -> None:
 
 @pytest.mark.parametrize("override", ["devices.servos.ports=[/dev/s]", roboteq()], ids=["roboclaw", "roboteq"])
 def test_each_driver_is_made_with_its_stop_frames(override: str) -> None:
-    frames = DriverFactory(load_config(WALK, ["devices.drives.ports=[/dev/d]", override])).stop_frames()
+    config = load_config(WALK, ["devices.drives.ports=[/dev/d]", override])
+    frames = DriverFactory(config.devices, rig_setup(config)).stop_frames()
     assert set(frames) == {"drives", "servos"}
     assert all(stop.frames for stop in frames["servos"])

@@ -191,7 +191,7 @@ def test_an_operator_changes_the_goal_and_the_run_is_replayed_bit_for_bit(tmp_pa
     record = read_trial(tmp_path, trusted=True)
     assert (record.tick["load_mode"][[900, 1300]] == [LoadMode.UNIFORM, LoadMode.HOLD]).all()
     assert replay(tmp_path).differences == []
-    assert recompute(record, config, outcome.summary).summary["load_steps"] == outcome.summary["load_steps"]
+    assert recompute(record, Rig(config), outcome.summary).summary["load_steps"] == outcome.summary["load_steps"]
 
 
 @pytest.mark.slow

@@ -67,7 +67,7 @@ class Run:
     def __init__(self, folder, overrides=(), stop: str | None = None) -> None:
         self.config = load_config("sim_impact", [*SHORT, "telemetry.endpoint=''", *overrides], seed=5)
         with ExitStack() as stack:
-            self.rig = open_backend(self.config, folder, lambda _: None, stack)
+            self.rig = open_backend(Rig(self.config), folder, lambda _: None, stack)
             self.rig.rig_io.open()
             if stop:
                 self.rig.loop.stop(stop)

@@ -64,7 +64,7 @@ def test_a_cycle_of_inch_worming_advances_nearly_by_its_strides_and_wheels_that_
 def test_what_is_commanded_is_what_the_motions_say(walked):
     config, _, ticks, _ = walked
     rows = ticks[ticks["state"] == WALK]
-    line = walk_timeline(config, config.walk)
+    line = walk_timeline(Rig(config), config.walk)
     t_s = STEP_S * np.arange(len(line.part))
     elapsed = (rows["t_ns"] - rows["t_ns"][0]) * 1e-9
     for servo in range(6):
@@ -97,7 +97,7 @@ def test_every_shipped_gait_is_within_the_limits_of_its_config():
     assert set(shipped_gaits()) == {"inch_worm", "axle_by_axle"}
     for name in shipped_gaits():
         config = config_of(f"walk.gait={name}")
-        assert all(check.ok for check in programme_checks(config, walk_timeline(config, config.walk))), name
+        assert all(check.ok for check in programme_checks(Rig(config), walk_timeline(Rig(config), config.walk))), name
 
 
 def test_a_programme_of_all_motions_is_within_the_limits_and_ends_where_it_says():
@@ -111,8 +111,8 @@ def test_a_programme_of_all_motions_is_within_the_limits_and_ends_where_it_says(
         {"motion": "wait", "duration_s": 1},
     )
     config = config_of(STEERED, stepped(*steps))
-    line = walk_timeline(config, config.walk)
-    assert [str(one) for one in programme_checks(config, line) if not one.ok] == []
+    line = walk_timeline(Rig(config), config.walk)
+    assert [str(one) for one in programme_checks(Rig(config), line) if not one.ok] == []
     assert sorted(set(line.part.tolist())) == list(range(8))
     assert line.slip.max() < 0.03  # while wheels are steered on the spot
 
@@ -150,7 +150,7 @@ def test_what_the_rig_has_not_is_refused_with_what_it_has(change, words):
 
 def test_a_wheel_that_is_drawn_back_while_it_holds_has_slid_by_that_much():
     config = config_of(stepped({"motion": "gait", "cycles": 1}))
-    geometry, line = geometry_of(config), walk_timeline(config, config.walk)
+    geometry, line = geometry_of(Rig(config)), walk_timeline(Rig(config), config.walk)
     path = line.path
     pose = np.column_stack([path[:, 0], np.zeros((len(path), 2)), np.zeros((len(path), 3)), np.ones(len(path))])
     turned = np.cumsum(line.speeds, axis=0) * STEP_S
@@ -201,7 +201,7 @@ def test_the_body_comes_down_by_what_is_asked(routed):
 
 def test_a_rover_that_lags_on_its_path_is_off_its_place_and_not_off_the_path():
     config = config_of(stepped({"motion": "straight", "duration_s": 5}))
-    wanted = wanted_places(geometry_of(config), walk_timeline(config, config.walk))
+    wanted = wanted_places(geometry_of(Rig(config)), walk_timeline(Rig(config), config.walk))
     at = np.arange(len(wanted.place))
     late = BodyPoses(0.9 * wanted.place, wanted.turn)
     assert path_errors(wanted, late, at) == pytest.approx((0.0, 0.1 * wanted.place[-1, 0]), abs=3e-4)
@@ -211,7 +211,7 @@ def test_a_rover_that_lags_on_its_path_is_off_its_place_and_not_off_the_path():
 
 def test_the_wanted_height_is_that_of_the_legs():
     config = config_of(stepped({"motion": "body_height", "change_m": -0.03}))
-    wanted = wanted_places(geometry_of(config), walk_timeline(config, config.walk))
+    wanted = wanted_places(geometry_of(Rig(config)), walk_timeline(Rig(config), config.walk))
     assert wanted.place[-1, 2] == pytest.approx(-0.03, abs=1e-9)
 
 

@@ -142,8 +142,8 @@ def test_commands_through_the_ring_are_recorded_and_replayed_bit_for_bit(memory,
         600: ClearFault(18),
     }
     with (
-        open_writer(folder, config, record_meta(config, attended=True)) as recorder,
-        open_publisher(config, print) as publisher,
+        open_writer(folder, config, record_meta(Rig(config), attended=True)) as recorder,
+        open_publisher(config.telemetry, config.loop.rate_hz, config.layout, print) as publisher,
     ):
         cycle = build_cycle(Rig(config), devices, FileAndTelemetrySink(recorder, publisher), None, attended=True)
         clock = LockstepClock(simulated_rig, config.loop.rate_hz)

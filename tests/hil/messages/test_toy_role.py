@@ -69,6 +69,7 @@ from types import SimpleNamespace
 
 import msgspec
 
+from hil.config.rig import Rig
 from hil.app.run_loop import record_meta
 from hil.config import load_config
 from hil.config.rig import Rig
@@ -118,7 +119,7 @@ estimate = Estimate(True, nothing, nothing, True, False, None, nothing, (math.na
 prediction = Prediction(wheels, wheels, wheels, 0.0, 0.0, math.inf, True, joint_angle_rad=(0.0,) * len(layout.turning))
 row = Row(tick_dtype(layout))
 row.set(*tick_packer(layout)(Tick(1, 40, 0, 0), samples, estimate, prediction, command))
-with open_writer(folder, config, record_meta(config)) as writer:
+with open_writer(folder, config, record_meta(Rig(config))) as writer:
     writer.tick(row.array)
 [recorded] = read_trial(folder, trusted=True).tick
 assert (recorded["bright"].tolist(), recorded["lamp_on"]) == ([0.1, 0.2], 1)

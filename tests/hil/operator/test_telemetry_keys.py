@@ -64,5 +64,6 @@ def test_off_this_computer_nothing_is_published_without_keys():
 
 def test_a_run_whose_keys_are_missing_does_not_begin(tmp_path):
     keys = f"telemetry.keys={{secret: {tmp_path / 'no.key_secret'}, clients: {tmp_path}}}"
+    config = load_config("sim_impact", [keys])
     with pytest.raises(DeviceError, match=r"telemetry\.keys: .*no\.key_secret: .*hil keys new"):
-        open_publisher(load_config("sim_impact", [keys]), print)
+        open_publisher(config.telemetry, config.loop.rate_hz, config.layout, print)

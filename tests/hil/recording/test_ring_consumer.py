@@ -27,7 +27,9 @@ class Run:
         config = load_config("sim_impact", ["clock=realtime", "telemetry.endpoint=''", *settings])
         self.folder, self.shared = folder, RunMemory(folder, config, {"version": "1"})
         self.recorder = open_writer(folder, config, self.shared.meta)
-        self.file_sink = FileAndTelemetrySink(self.recorder, open_publisher(config, print))
+        self.file_sink = FileAndTelemetrySink(
+            self.recorder, open_publisher(config.telemetry, config.loop.rate_hz, config.layout, print)
+        )
         self.consumer = RingConsumer(self.shared, self.file_sink)
         self.number = 0
 

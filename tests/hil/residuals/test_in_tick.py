@@ -10,8 +10,9 @@ from hil.analysis.verify import verify
 from hil.app.faults.faulty_device import DeviceFault
 from hil.app.faults.lockstep import LockstepRun
 from hil.app.faults.lockstep_cases import inject
-from hil.app.run import run_in_virtual_time
+from hil.app.run import run_experiment
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.messages.fault import Fault
 from hil.recording import read_trial
 from hil.residuals.in_tick import TickResiduals
@@ -23,7 +24,7 @@ INJECTED = 2000
 
 
 def wrong_speeds(folder, *settings, factor=1.02):
-    disturbed = LockstepRun(load_config("sim_impact", [QUIET, *settings]), folder, stopped_after_s=np.inf)
+    disturbed = LockstepRun(Rig(load_config("sim_impact", [QUIET, *settings])), folder, stopped_after_s=np.inf)
     disturbed.at(INJECTED, inject("drives", DeviceFault("wrong", factor=factor)))
     return disturbed.run()
 
@@ -86,7 +87,7 @@ def test_nothing_is_watched_where_the_config_only_marks(impact):
 @pytest.mark.slow
 def test_a_mark_is_in_the_record_which_verifies_and_replays(tmp_path):
     config = load_config("sim_impact", [QUIET, "plant.spread.sensitivity=0.2"], seed=3)
-    outcome = run_in_virtual_time(config, tmp_path, figure=False)
+    outcome = run_experiment(config, tmp_path, lambda _: None, figure=False, one_of_many=True)
     events = read_trial(tmp_path).events
     marked = events[events["id"] == Fault.IMPLAUSIBLE_VALUE]
     assert set(marked["name"]) == {MARK.encode()}

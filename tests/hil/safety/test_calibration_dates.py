@@ -12,6 +12,7 @@ import pytest
 from hil.cli import run
 from hil.cli.calibrate_instruments import date_of
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.safety.arming import calibration_checks, today
 
 TODAY = date(2026, 7, 1)
@@ -22,7 +23,7 @@ SHEET = "{serial: a, sensitivity_mVpN: 11.24, date: 2026-06-28}"
 def checks(dated: str, *settings: str):
     sheet = "" if dated == "none" else f", date: {dated}"
     loads = f"loads={{load_cell: {{}}, calibration: {{pull: {{offset_V: 0.01{sheet}}}}}}}"
-    return calibration_checks(load_config("sim_juno", [loads, *settings]), TODAY)
+    return calibration_checks(Rig(load_config("sim_juno", [loads, *settings])), TODAY)
 
 
 def test_without_a_limit_the_date_and_the_age_are_shown():
@@ -50,7 +51,7 @@ def test_with_a_limit_an_older_one_and_one_without_a_date_are_refused_with_what_
 
 
 def test_a_rig_without_a_calibration_has_none_to_check():
-    assert calibration_checks(load_config("sim_juno", ["limits.calibration_days=30"]), TODAY) == []
+    assert calibration_checks(Rig(load_config("sim_juno", ["limits.calibration_days=30"])), TODAY) == []
 
 
 def test_every_kind_of_sheet_is_checked():
@@ -63,7 +64,7 @@ def test_every_kind_of_sheet_is_checked():
             f"devices.daq.calibration={{{', '.join(f'{name}: {SHEET}' for name in SENSORS)}}}",
         ],
     )
-    assert [(one.item, one.found[:10]) for one in calibration_checks(config, TODAY)] == [
+    assert [(one.item, one.found[:10]) for one in calibration_checks(Rig(config), TODAY)] == [
         *((f"date of devices.daq.calibration.{name}", "2026-06-28") for name in SENSORS),
         ("date of cylinders.calibration.left", "2026-06-29"),
         ("date of imu.calibration", "2026-06-30"),

@@ -80,7 +80,7 @@ def noisy(number):
 
 def test_without_instruments_nothing_is_watched():
     assert not InstrumentMonitor([]).watched
-    assert warnings_for(load_config("sim_impact")) == warnings_for(load_config("sim_impact", [POSE]))
+    assert warnings_for(Rig(load_config("sim_impact"))) == warnings_for(Rig(load_config("sim_impact", [POSE])))
 
 
 @pytest.mark.parametrize("role", ["motion", "imu", "joints"])
@@ -284,7 +284,7 @@ def test_an_instrument_that_the_experiment_needs_latches_as_long_as_the_cause_is
     assert [how for how, *_ in watched.tick(151)] == ["latched"]  # cleared meanwhile, it latches again
     watched.read(160, *UPRIGHT)
     assert watched.tick(161) == []
-    assert Fault.MEASURED_MOTION not in warnings_for(watched.config)
+    assert Fault.MEASURED_MOTION not in warnings_for(Rig(watched.config))
 
 
 def test_one_that_it_does_not_need_is_marked_beside_one_that_it_needs(needed):

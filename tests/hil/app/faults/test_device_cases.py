@@ -8,6 +8,7 @@ from hil.app.faults.faulty_device import KINDS
 from hil.app.faults.lockstep import LockstepRun
 from hil.app.faults.lockstep_cases import LockstepCases
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 
 # The sensors are zeroed and all devices have answered; the rover stands.
@@ -27,7 +28,7 @@ def test_every_kind_is_among_the_cases():
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.device}_{case.kind}")
 def test_a_fault_is_noticed_as_what_it_is_within_its_bound_and_nothing_before_it(case):
-    run = LockstepRun(CONFIG)
+    run = LockstepRun(Rig(CONFIG))
     run.at(AT_REST["idle"], case.act)
     result = run.run()
     first = result.faults[0]

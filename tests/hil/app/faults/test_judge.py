@@ -12,6 +12,7 @@ from hil.app.faults.lockstep import LockstepRun, state_ticks
 from hil.app.faults.lockstep_cases import inject
 from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL
 from hil.config import load_config
+from hil.config.rig import Rig
 
 TICK = 300  # in the run-up
 
@@ -24,7 +25,7 @@ def config():
 @pytest.fixture(scope="module")
 def finished(config):
     """A run whose DAQ is off from the middle of the run-up on."""
-    run = LockstepRun(config)
+    run = LockstepRun(Rig(config))
     run.at(TICK, inject("daq", DeviceFault("off")))
     return run.run()
 
@@ -63,7 +64,7 @@ def test_a_speed_and_a_step_over_their_limits_are_found(finished):
 
 
 def test_devices_with_power_at_the_end_are_found(config):
-    run = LockstepRun(config)
+    run = LockstepRun(Rig(config))
     run.at(TICK, inject("daq", DeviceFault("off")))
     finished = run.run()
     for role in ("drives", "valves"):
@@ -72,7 +73,7 @@ def test_devices_with_power_at_the_end_are_found(config):
 
 
 def test_each_state_of_a_trial_has_a_tick(config):
-    assert list(state_ticks(config)) == ["idle", "armed", "run_up", "impact", "settle"]
+    assert list(state_ticks(Rig(config))) == ["idle", "armed", "run_up", "impact", "settle"]
 
 
 def test_a_run_that_ends_without_a_cut_is_found(finished):
@@ -83,7 +84,7 @@ def test_a_run_that_ends_without_a_cut_is_found(finished):
 
 
 def test_a_delayed_cut_is_waited_for_at_the_end_of_a_run(config):
-    run = LockstepRun(config, after_fault_s=0.1)
+    run = LockstepRun(Rig(config), after_fault_s=0.1)
     run.at(TICK, inject("drives", DeviceFault("delayed", ms=400.0)))
     finished = run.run()
     assert finished.rig.drives.off_ns - finished.faults["t_ns"][0] > 300_000_000

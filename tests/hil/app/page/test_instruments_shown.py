@@ -11,6 +11,7 @@ from scipy.stats import chi2
 
 from hil.app.page.content import page_content, series
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.operator.page.app import STATIC
 from hil.operator.page.messages import MOST_BYTES, MOST_SERIES
 
@@ -18,7 +19,7 @@ ALL = ["motion={}", "imu={}", "joints={}"]
 
 
 def test_the_bound_of_an_innovation_is_that_which_one_good_reading_in_ten_thousand_exceeds():
-    shown = {one["role"]: one for one in page_content(load_config("sim_impact", ALL), None)["instruments"]}
+    shown = {one["role"]: one for one in page_content(Rig(load_config("sim_impact", ALL)), None)["instruments"]}
     values = {"motion": 6, "imu": 6, "joints": 3}
     assert {role: len(one["channels"]) for role, one in shown.items()} == {"motion": 7, "imu": 6, "joints": 3}
     for role, number in values.items():
@@ -26,13 +27,13 @@ def test_the_bound_of_an_innovation_is_that_which_one_good_reading_in_ten_thousa
 
 
 def test_axes_are_matrices_that_turn_a_reading_into_the_rig():
-    (motion,) = page_content(load_config("sim_impact", ["motion={turn_deg: [0, 0, 90]}"]), None)["instruments"]
+    (motion,) = page_content(Rig(load_config("sim_impact", ["motion={turn_deg: [0, 0, 90]}"])), None)["instruments"]
     np.testing.assert_allclose(np.array(motion["axes"]) @ [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], atol=1e-12)
     msgspec.json.encode(motion)
 
 
 def test_a_rig_without_instruments_has_none():
-    assert page_content(load_config("sim_impact"), None)["instruments"] == []
+    assert page_content(Rig(load_config("sim_impact")), None)["instruments"] == []
 
 
 def test_every_channel_of_a_reading_has_its_unit():

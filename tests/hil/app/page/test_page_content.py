@@ -25,7 +25,7 @@ from models.rover.registry import ROVERS
 @pytest.mark.parametrize("kind", sorted(ROVERS))
 def test_any_rover_stands_with_its_wheels_on_the_ground(kind):
     config = load_config("sim_impact", ["experiment=drive", f"rover.type={kind}"])
-    rover = page_content(config, None)["rover"]
+    rover = page_content(Rig(config), None)["rover"]
     assert tuple(wheel["name"] for wheel in rover["wheels"]) == config.layout.wheels
     for wheel in rover["wheels"]:
         assert wheel["z_m"] == pytest.approx(config.rover.wheel_radius_m, abs=0.01)
@@ -38,7 +38,7 @@ def test_any_rover_stands_with_its_wheels_on_the_ground(kind):
 
 def test_the_content_is_json_and_has_all_faults_with_what_to_do():
     content = msgspec.json.decode(
-        msgspec.json.encode(page_content(load_config("sim_impact"), {"name": "p", "trials": []}))
+        msgspec.json.encode(page_content(Rig(load_config("sim_impact")), {"name": "p", "trials": []}))
     )
     assert {int(number) for number in content["faults"]} == set(FAULT_TABLE)
     assert all(row["operator"] for row in content["faults"].values())
@@ -47,7 +47,7 @@ def test_the_content_is_json_and_has_all_faults_with_what_to_do():
 
 
 def test_a_list_of_runs_shows_the_numbers_of_the_verdict_with_the_same_names():
-    main = page_content(load_config("sim_juno"), None)["main_numbers"]["impact"]
+    main = page_content(Rig(load_config("sim_juno")), None)["main_numbers"]["impact"]
     summary = {"accepted": True, "aborted": False, "contact_force_peak_N": 151.7, "peak_force_N": 76.8}
     summary |= {"impact_speed_mps": 0.07, "effective_kinetic_energy_J": 0.2312, "contact_duration_s": 0.161}
     shown = ", ".join(f"{name} {summary[key]:.{digits}f} {unit}" for key, name, unit, digits in main)
@@ -56,14 +56,14 @@ def test_a_list_of_runs_shows_the_numbers_of_the_verdict_with_the_same_names():
 
 
 def test_the_content_names_the_regulator_of_each_cylinder_and_what_lines_and_a_cut_take():
-    content = page_content(load_config("sim_normal_force_wire"), None)
+    content = page_content(Rig(load_config("sim_normal_force_wire")), None)
     assert {one["name"]: one["regulator"] for one in content["cylinders"]}["left"] in ("left", "supply")
     assert content["supply_kPa"] > 0.0
     assert [one["item"] for one in content["line_loads"] if one["item"].startswith("bus load")]
-    without = page_content(load_config("sim_impact"), None)
+    without = page_content(Rig(load_config("sim_impact")), None)
     assert {one["regulator"] for one in without["cylinders"]} == {None}
     assert (without["line_loads"], without["cut_budget"]) == ([], [])
-    assert [one["item"] for one in page_content(load_config("sim_wire"), None)["cut_budget"]][
+    assert [one["item"] for one in page_content(Rig(load_config("sim_wire")), None)["cut_budget"]][
         -1
     ] == "cut: in all, at worst"
 
@@ -78,15 +78,15 @@ def test_a_series_has_the_band_that_the_limits_allow_it():
     assert band("pressure_Pa/left_extend", config.limits) == (None, 180e3)
     assert band("supply_V/left", config.limits) == (20.0, None)
     assert band("speed_mps", config.limits) is None
-    shown = {one["name"]: one["band"] for one in page_content(load_config("sim_impact"), None)["series"]}
+    shown = {one["name"]: one["band"] for one in page_content(Rig(load_config("sim_impact")), None)["series"]}
     assert shown["pressure_Pa/left_extend"] == (None, 207e3)
 
 
 def test_set_points_and_modes_are_those_that_the_experiment_takes():
-    drive = page_content(load_config("sim_impact", ["experiment=drive"]), None)
+    drive = page_content(Rig(load_config("sim_impact", ["experiment=drive"])), None)
     assert [one["name"] for one in drive["set_points"]] == ["speed_mps", "turn_mps"]
     assert (drive["modes"], drive["obstacle"]) == ([], None)
-    assert page_content(load_config("sim_impact"), None)["set_points"] == []
+    assert page_content(Rig(load_config("sim_impact")), None)["set_points"] == []
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in Path("rig_configs").glob("*.yaml")))
@@ -145,5 +145,5 @@ def test_checks_that_follow_from_the_config_alone_are_there_before_arming():
 
 def test_most_traction_is_offered_on_soil_only():
     for ground, offered in (("soil", True), ("firm", False)):
-        content = page_content(load_config("sim_normal_force", [f"ground.kind={ground}"]), None)
+        content = page_content(Rig(load_config("sim_normal_force", [f"ground.kind={ground}"])), None)
         assert ({"name": "max_traction"} in content["modes"]) == offered

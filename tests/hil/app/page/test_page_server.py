@@ -18,6 +18,7 @@ from hil.app.command_server import CommandServer
 from hil.app.page import server as server_module
 from hil.app.page.server import PageServer
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.operator.curve import new_keys
 
 
@@ -30,7 +31,10 @@ def root(tmp_path, monkeypatch):
 @pytest.fixture
 def page(tmp_path):
     config = load_config("sim_impact")
-    with CommandServer(config) as commands, PageServer(config, commands.endpoint, commands.token_file, tmp_path) as one:
+    with (
+        CommandServer(config.operator, config.name) as commands,
+        PageServer(Rig(config), commands.endpoint, commands.token_file, tmp_path) as one,
+    ):
         yield one
 
 
@@ -105,8 +109,8 @@ def test_a_polite_kill_ends_it_while_a_viewer_looks_on(page):
 def test_only_its_owner_can_read_token_and_settings_and_they_go_with_it(root, tmp_path):
     config = load_config("sim_impact")
     with (
-        CommandServer(config) as commands,
-        PageServer(config, commands.endpoint, commands.token_file, tmp_path) as page,
+        CommandServer(config.operator, config.name) as commands,
+        PageServer(Rig(config), commands.endpoint, commands.token_file, tmp_path) as page,
     ):
         folder = page.token_file.parent
         assert stat.S_IMODE(page.token_file.stat().st_mode) == 0o600
@@ -121,14 +125,14 @@ def test_a_port_in_use_is_an_error_in_a_sentence_and_leaves_nothing(page, root):
     with pytest.raises(
         DeviceError, match=r"page server: operator\.page\.address is .*: Address already in use; allowed"
     ):
-        PageServer(config, "tcp://127.0.0.1:1", page.token_file, root)
+        PageServer(Rig(config), "tcp://127.0.0.1:1", page.token_file, root)
     assert sorted(root.iterdir()) == before
 
 
 def test_without_the_packages_it_says_how_to_install_them(tmp_path, monkeypatch):
     monkeypatch.setattr(server_module, "_NEEDED", ("starlette", "no_such_package"))
     with pytest.raises(DeviceError, match=re.escape(f"--page needs no_such_package: {install_command('page')}")):
-        PageServer(load_config("sim_impact"), "tcp://127.0.0.1:1", None, tmp_path)
+        PageServer(Rig(load_config("sim_impact")), "tcp://127.0.0.1:1", None, tmp_path)
 
 
 def test_where_clients_need_keys_the_page_needs_one_too(tmp_path):
@@ -138,11 +142,11 @@ def test_where_clients_need_keys_the_page_needs_one_too(tmp_path):
     (tmp_path / "clients" / "page.key").write_bytes(public.read_bytes())
     keys = f"operator.keys={{secret: {secret}, clients: {tmp_path / 'clients'}}}"
     with pytest.raises(DeviceError, match=r"operator\.page\.client_key is null"):
-        PageServer(load_config("sim_impact", [keys]), "tcp://127.0.0.1:1", None, tmp_path)
+        PageServer(Rig(load_config("sim_impact", [keys])), "tcp://127.0.0.1:1", None, tmp_path)
     config = load_config("sim_impact", [keys, f"operator.page.client_key={own}"])
     with (
-        CommandServer(config) as commands,
-        PageServer(config, commands.endpoint, None, tmp_path) as page,
+        CommandServer(config.operator, config.name) as commands,
+        PageServer(Rig(config), commands.endpoint, None, tmp_path) as page,
         viewer(page, session(page)) as socket,
     ):
         while '"command_server":true' not in socket.recv():
@@ -154,7 +158,7 @@ def test_a_certificate_that_is_none_is_an_error_in_a_sentence(tmp_path):
     wrong.write_text("no certificate")
     config = load_config("sim_impact", [f"operator.page.certificate={wrong}", f"operator.page.certificate_key={wrong}"])
     with pytest.raises(DeviceError, match=r"operator\.page\.certificate is .*wrong\.pem"):
-        PageServer(config, "tcp://127.0.0.1:1", _token(tmp_path), tmp_path)
+        PageServer(Rig(config), "tcp://127.0.0.1:1", _token(tmp_path), tmp_path)
 
 
 def _token(folder):

@@ -15,6 +15,7 @@ from websockets.sync.client import connect
 from hil.app.command_server import CommandServer
 from hil.app.page.server import PageServer
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.operator.curve import new_keys
 
 OPENSSL = shutil.which("openssl")
@@ -56,7 +57,10 @@ def page(folder, certificate):
     config = load_config("sim_impact", settings)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", str(folder))
-        with CommandServer(config) as commands, PageServer(config, commands.endpoint, None, folder) as one:
+        with (
+            CommandServer(config.operator, config.name) as commands,
+            PageServer(Rig(config), commands.endpoint, None, folder) as one,
+        ):
             yield one
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hil.app.run import run_in_virtual_time
+from hil.app.run import run_experiment
 from hil.config import load_config
 
 SHORT = (
@@ -24,5 +24,5 @@ def config():
 @pytest.fixture(scope="session")
 def run(config, tmp_path_factory):
     folder = tmp_path_factory.mktemp("viewed")
-    run_in_virtual_time(config, folder, figure=False)
+    run_experiment(config, folder, lambda _: None, figure=False, one_of_many=True)
     return folder

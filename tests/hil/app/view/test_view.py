@@ -24,6 +24,7 @@ from hil.app.view.live_view import LiveView, OtherRigError, follow, live_channel
 from hil.app.view.server import ViewServer, ViewServerError
 from hil.cli import run as hil
 from hil.config import load_config
+from hil.config.rig import Rig
 from hil.messages.schema import event_row
 from hil.operator.telemetry import Publisher
 from hil.recording import read_trial
@@ -107,7 +108,7 @@ def thread(work: Callable[..., None], *arguments: Any) -> Iterator[None]:
 
 @contextmanager
 def server_of(config: Any) -> Iterator[tuple[ViewServer, RigSolids]]:
-    rig = RigSolids(config)
+    rig = RigSolids(Rig(config))
     with ViewServer("tested", live_channels(config.layout), rig.solids(), "127.0.0.1", 0) as server:
         yield server, rig
 
@@ -120,7 +121,11 @@ def test_a_client_sees_scene_places_numbers_and_log_of_a_rig_that_publishes(conf
         Publisher("tcp://127.0.0.1:*", 100, 1000, wall_s, config.layout) as publisher,
         server_of(config) as (server, rig),
         Client(server.url) as client,
-        thread(lambda going: follow(publisher.endpoint, LiveView(config, server, rig), going)),
+        thread(
+            lambda going: follow(
+                publisher.endpoint, LiveView(config.layout, config.trial.start_distance_m, server, rig), going
+            )
+        ),
     ):
         first = client.until(lambda found: bool(found["/scene"] and found["/tf"]))  # before anything is published
         # a subscriber is known to the publisher only after a while: the first tick is published until it comes
@@ -167,7 +172,7 @@ def test_telemetry_of_another_rig_is_refused_with_what_differs(config):
     tick = dict.fromkeys(("set_speed_radps", "wheel_speed_radps"), dict.fromkeys(config.layout.wheels, 0.0))
     content = msgspec.msgpack.encode({"timestamp": 1.0, "t_ns": 0, **tick})
     with server_of(other) as (server, rig):
-        view = LiveView(other, server, rig)
+        view = LiveView(other.layout, other.trial.start_distance_m, server, rig)
         with pytest.raises(OtherRigError, match=r"front_left.*allowed"):
             view.take(b"tick", content)
 
@@ -175,7 +180,7 @@ def test_telemetry_of_another_rig_is_refused_with_what_differs(config):
 @pytest.mark.parametrize("content", [b"", b"\xc1", b"\x80", b"\x81\xa9timestamp\xa1x"])
 def test_what_is_no_message_of_telemetry_is_left_out(config, content):
     with server_of(config) as (server, rig):
-        LiveView(config, server, rig).take(b"tick", content)
+        LiveView(config.layout, config.trial.start_distance_m, server, rig).take(b"tick", content)
 
 
 @pytest.mark.slow
@@ -213,7 +218,7 @@ def test_a_web_page_of_another_computer_is_refused_and_one_that_is_named_is_not(
     from websockets.exceptions import InvalidStatus
     from websockets.sync.client import connect
 
-    rig, page = RigSolids(config), "https://pages.example"
+    rig, page = RigSolids(Rig(config)), "https://pages.example"
     channels = live_channels(config.layout)
     for origins in ((), (page,)):
         with ViewServer("tested", channels, rig.solids(), "127.0.0.1", 0, origins) as server:
@@ -236,7 +241,7 @@ def test_the_layout_names_only_fields_and_topics_that_there_are(name):
     config = load_config(name)
     channels = {channel.topic: channel for channel in live_channels(config.layout)}
     fields = json.loads(channels["tick"].data)["properties"]
-    layout = layout_file(config)
+    layout = layout_file(Rig(config))
     panels = layout["configById"]
     for title, panel in panels.items():
         for path in panel.get("paths", ()):
@@ -245,7 +250,7 @@ def test_the_layout_names_only_fields_and_topics_that_there_are(name):
             assert not element or element[0] in fields[field]["properties"]
     assert panels["RosOut!log"]["topicToRender"] in channels
     assert set(panels["3D!rover"]["topics"]) <= set(channels)
-    assert panels["3D!rover"]["followTf"] in RigSolids(config).names
+    assert panels["3D!rover"]["followTf"] in RigSolids(Rig(config)).names
 
     def leaves(node: Any) -> list[str]:
         return [node] if isinstance(node, str) else leaves(node["first"]) + leaves(node["second"])
@@ -275,14 +280,14 @@ def test_wrong_usage_ends_with_status_two_and_what_to_do(arguments, said, capsys
 
 def test_the_layout_is_printed_as_json(capsys):
     assert hil(["view", "sim_impact", "--print-layout"]) == 0
-    assert json.loads(capsys.readouterr().out) == layout_file(load_config("sim_impact"))
+    assert json.loads(capsys.readouterr().out) == layout_file(Rig(load_config("sim_impact")))
 
 
 def test_without_a_name_it_shows_the_newest_run_live_while_it_is_recorded(run, tmp_path, monkeypatch, capsys):
     shown: list[tuple[str, str]] = []
     command = sys.modules["hil.cli.view"]  # `hil.cli.view` is the command itself
     monkeypatch.setattr(command, "_play", lambda folder, *_: shown.append(("played", folder.name)))
-    monkeypatch.setattr(command, "_follow", lambda config, *_: shown.append(("followed", config.name)))
+    monkeypatch.setattr(command, "_follow", lambda rig, *_: shown.append(("followed", rig.config.name)))
     monkeypatch.chdir(tmp_path)
     assert hil(["view", "--foxglove"]) == 2
     assert "no run is in runs/" in capsys.readouterr().err

@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 from hil.analysis.film.solids import RigSolids
 from hil.config import ConfigError, load_config, parse_config
 from hil.config.model_parameters import nominal_rig
+from hil.config.rig import Rig
 from hil.config.scan.map_text import MOST_TRIANGLES, mesh_from
 from tests.hil.config.scan.meshes import CAVE, ON_MESH, hollow, write_mesh
 
@@ -33,7 +34,7 @@ def test_a_config_has_the_triangles_of_its_file_in_the_axes_of_the_run(tmp_path,
     assert again.sha256() == config.sha256()
     corner = nominal_rig(again).ground.mesh.corner
     assert corner == pytest.approx(points[triangles], abs=1.1e-4)
-    (lines,) = [solid for solid in RigSolids(again).solids() if solid.frame == "ground"]
+    (lines,) = [solid for solid in RigSolids(Rig(again)).solids() if solid.frame == "ground"]
     assert np.ptp(lines.points[:, 2]) == pytest.approx(0.67, abs=1e-3)
 
 

@@ -15,7 +15,7 @@ def check(item: str, ok: bool) -> dict[str, Any]:
 
 
 def setting(key: str, kind: str, now: Any, **more: Any) -> dict[str, Any]:
-    """A setting as `hil.config.operator_settings.settings_shown` has it."""
+    """A setting as `hil.config.operator_settings.ChangeableKeys.rows` has it."""
     last = key.rpartition(".")[2]
     name = last.rpartition("_")[0] if "unit" in more else last
     plain = {"name": name, "words": key, "unit": "1", "lowest": None, "highest": None, "choices": [], "nullable": False}

@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from hil.app.page.content import page_content
 from hil.config import load_config
+from hil.config.rig import Rig
 
 from .scripted_server import TALL, until
 
@@ -69,7 +70,7 @@ def show(server, *ticks):
 
 @pytest.fixture
 def page(server, shown):
-    server.answers["config"] = page_content(load_config("sim_impact", SETTINGS), None) | {"now": {}}
+    server.answers["config"] = page_content(Rig(load_config("sim_impact", SETTINGS)), None) | {"now": {}}
     one = shown(viewport=TALL)
     until(lambda: any("innovation/motion" in message.get("series", ()) for message in server.received))
     return one
