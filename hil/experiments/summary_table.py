@@ -241,13 +241,13 @@ def _quantiles(name: str) -> Callable[[Any], Rows]:
 # What every run has, whatever its experiment, in the order of the terminal.
 EVERY_RUN = (
     SummaryKey("accepted, reasons, aborted", "does the run count; why not; did it end before its time"),
-    SummaryKey("truth_check", "what the run says of the rover's motion beside what is known. `by`: `simulated rig` "
+    SummaryKey("truth_check", "what the run says of the rover's motion next to what is known. `by`: `simulated rig` "
         "(its truth), `measured motion` (the readings of a real rig's `motion` alone), `twin alone` (nothing else "
         "knows it), null: the run says nothing of the kind (jog, capture). `values`: `name`, `unit`, `claimed`, "
         "`known`, `allowed` difference, `ok` of each; one that is not `ok` is a reason, and the run is not accepted. "
         "Way, largest pitch and roll, mean wheel loads by the twin; of a crossing wheels across and rise; of an impact "
         "the hit, its speed and T_c; of drawbar and slope the pull, slip and speed that are measured ([what is "
-        "allowed, and why](../decisions/0111-a-run-is-held-against-what-is-known.md))"),
+        "allowed, and why](../decisions/records.md#runs-are-held-against-what-is-known-0111))"),
     SummaryKey("estimation", "only of a rig with instruments of motion. `speed_error_mps`, `slip_error`, "
         "`load_error_N`: root mean square against the truth while driving, until the impact; `nees`: mean squared "
         "error of place, heading and speed over their variances, 1 if they are right; all null on a real rig. "

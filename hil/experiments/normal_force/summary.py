@@ -60,7 +60,7 @@ RESULTS = (
         "loads from"),
     SummaryKey("switchings", "how often each valve was switched on under control"),
     SummaryKey("doubts", "why the controller let go ([how "
-        "to](../how-to/control-wheel-loads.md#what-happens-when-something-fails))"),
+        "to](../how-to/control-wheel-loads.md#failures))"),
     WHEELS,
     SummaryKey("cylinders", "names of the cylinders"),
 )  # fmt: skip
