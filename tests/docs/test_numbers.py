@@ -9,7 +9,7 @@ from rich.console import Console
 
 from hil.app.run import run
 from hil.config import load_config, shipped_configs
-from hil.experiments.impact.sensing import impact_table
+from hil.experiments.impact.experiment import ImpactExperiment
 
 pytestmark = pytest.mark.slow
 NO_WEIGHTS = "rover.added_mass_kg=0"
@@ -23,7 +23,7 @@ def printed(of):
     """Lines of the table of a trial, as a terminal shows it."""
     console = Console(width=80)
     with console.capture() as said:
-        console.print(impact_table(of))
+        console.print(ImpactExperiment.table(of))
     return said.get().splitlines()
 
 
