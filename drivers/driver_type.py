@@ -116,7 +116,7 @@ class ServoSetup(NamedTuple):
 
 
 class RigSetup(NamedTuple):
-    """What a driver must know of the rig besides its section.
+    """What a driver must know of the rig in addition to its section.
 
     Attributes:
         rover: its type, for messages.
@@ -275,7 +275,7 @@ class DriverType(ABC, Generic[S]):
         """Its serial devices, simulated at the protocol level, by the names of their endpoints.
 
         Args:
-            section: of the config; None: a typical set-up, beside the devices of another maker.
+            section: of the config; None: a typical set-up, next to the devices of another maker.
             rig: the rig that they are part of.
             ports: ports of the plant.
         """
@@ -304,7 +304,7 @@ class DrivesType(DriverType[S]):
         """Key and value of the time after which a controller without a command stops by itself [ms]."""
 
     def supplies(self, section: S) -> tuple[str, ...]:  # noqa: ARG002
-        """Names of the supply voltages that its controllers measure, beside the current of each motor; empty: neither.
+        """Returns the names of the supply voltages that its controllers measure; none: they measure no currents either.
 
         Its samples then have `DriveSample.power`, with a voltage for each name.
         """
@@ -391,7 +391,7 @@ class InstrumentType(DriverType[S]):
     """A driver of an instrument of motion; `role` is one of `drivers.device_sections.INSTRUMENTS`.
 
     Attributes:
-        plays_back: its device can play a recording back; the simulated one does so at a fault of its own, `playback`.
+        plays_back: its device can play a recording back; the simulated one does so at its own fault `playback`.
     """
 
     plays_back = False

@@ -101,7 +101,7 @@ class ControllerState(msgspec.Struct, frozen=True):
         version: model and firmware.
         supply_V: of the motors [V]; NaN before the first reading.
         currents_A: of its motors [A]; NaN before the first reading.
-        trouble: what it reports besides an emergency stop, in words or as its status; "" for nothing.
+        trouble: what it reports other than an emergency stop, in words or as its status; "" for nothing.
 
     Example:
         >>> ControllerState("0x80", "v4.2.8", supply_V=24.1, currents_A=(0.2, math.nan), trouble="").known

@@ -112,7 +112,7 @@ def on_soil(ring: BeamRing, width: float, soil: Soil, sinkages: FloatArray, shar
             if deepest > 0.0:
                 largest = soil.stiffness * deepest**soil.exponent
                 pressure[i] = largest * max(0.0, 1.0 - (deepest - one) / (soil.rebound * deepest))
-        ahead = -np.gradient(place, axis=0)  # the way along the rim that belongs to a node
+        ahead = -np.gradient(place, axis=0)  # the distance along the rim that belongs to a node
         normal = width * pressure[:, None] * np.stack((-ahead[:, 1], ahead[:, 0]), axis=1)
         strength = np.where(pressure > 0.0, soil.cohesion + pressure * math.tan(soil.friction_angle), 0.0)
         return normal, normal + width * share * strength[:, None] * ahead, deepest

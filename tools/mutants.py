@@ -55,7 +55,7 @@ class BrokenLimit(NamedTuple):
     Attributes:
         file: with its code.
         limit: in words.
-        how: in which way.
+        how: what was changed.
         change: of the file.
         equivalent: see `Mutant`.
     """

@@ -268,7 +268,7 @@ def actuation_s(settings: ModbusValvesSettings) -> tuple[float, float]:
 
     Returns:
         When one valve switches, and when every cylinder changes direction and every regulator its pressure: after a
-        transaction in flight. A regulator that is moved waits for its turn of `rate_hz` besides.
+        transaction in flight. A regulator that is moved also waits for its turn of `rate_hz`.
     """
     in_flight_s = max(exchange_s(request, *settings.line) for request in board_requests(settings))
     one_s = exchange_s(settings.switch(range(settings.coils[0], settings.coils[0] + 1), False), *settings.line)

@@ -274,7 +274,7 @@ class NatNetMotion:
         if not frame.live:
             return "it plays a recording back: switch Motive from Edit to Live"
         if number in frame.repeated:
-            return f"more than one body has the streaming ID {number}: give each an ID of its own in Motive"
+            return f"more than one body has the streaming ID {number}: give each another ID in Motive"
         if body is None:
             return f"body {number} is not streamed; streamed: {', '.join(map(str, sorted(frame.bodies))) or 'none'}"
         if not body.tracked:

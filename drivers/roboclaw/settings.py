@@ -83,7 +83,7 @@ class RoboClawBusSettings(_ControllerPlaces, frozen=True, kw_only=True):
         controllers: with their motors; every wheel or joint once.
         rate_hz: set-points and encoder readings a second.
         timeout_ms: serial time-out of the controllers, in steps of 100 ms.
-        answer_timeout_ms: how long an answer may take, besides line time. More than 10 ms, so that a controller with
+        answer_timeout_ms: how long an answer may take, without line time. More than 10 ms, so that a controller with
             half a packet has dropped it before the retry. The link counts as lost after two of them (within the 50 ms
             of the fault table if 20 ms at most), and two must fit into timeout_ms.
         stop_together: write the stops of all controllers of a bus at once, before any has answered; False where their

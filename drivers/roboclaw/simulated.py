@@ -156,7 +156,7 @@ class SimRoboClaw:
         e_stop: its emergency stop is pressed: motors are off, and commands received meanwhile do not start them.
         timeout_steps: serial time-out in steps of 100 ms, 0 for none.
         answers_bytes: it acknowledges a setting of one byte, as firmware 4.3.6 does not.
-        status: bits beside that of the emergency stop. Those of a motor, and errors of the controller, switch off what
+        status: bits without that of the emergency stop. Those of a motor, and errors of the controller, switch off what
             they are of, until they are gone.
         stored: its memory for users, by place; 0xFFFF where nothing was written.
     """

@@ -76,7 +76,7 @@ class Unit:
         return ControllerState(self.where, self._version, battery_V, currents_A, trouble)
 
     def reports(self) -> tuple[DeviceReport, ...]:
-        """What its status says besides the emergency stop."""
+        """Returns what its status says, without the emergency stop."""
         return self._form.bits.reports(self._status, self.where)
 
     def identification(self) -> DeviceIdentity:

@@ -168,7 +168,7 @@ class RoboteqController:
         return ControllerPower(min(self._read_ns.values()), {"current_A": currents, "supply_V": state.supply_V})
 
     def reports(self) -> tuple[DeviceReport, ...]:
-        """What its flags say besides an emergency stop, which may be our own."""
+        """Returns what its flags say, without an emergency stop, which may be our own."""
         port, said = self.controller.port, status.FAULTS.reports(self.faults, self.controller.port)
         for channel, flags in zip(protocol.CHANNELS, self.slow.get(protocol.MOTOR_FLAGS, ()), strict=False):
             said += status.MOTOR.reports(flags, f"channel {channel} on {port}")

@@ -107,7 +107,7 @@ class _SimRoboteqServo:
 
 
 class RoboteqServoDevice(SimRoboteq):
-    """A controller with one joint or two on its channels, with faults of its own.
+    """A controller with one joint or two on its channels, which has its own faults.
 
     A position is held, and gone to, also after the watchdog's time, which does nothing in this mode. Only an emergency
     stop and a fault switch the output off. Positions are accepted meanwhile, and gone to when it is over.

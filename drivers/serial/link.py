@@ -180,7 +180,7 @@ class SerialLink:
                 come = port.read(more)
                 answer += come
                 self._alive()
-                # what came while this process was not let run counts, what is still to come does not
+                # what arrived while this process could not run counts, what arrives later does not
                 late = self._host.now_ns() > until_ns and not (come and port.in_waiting)
             return answer
         except TimeoutError:

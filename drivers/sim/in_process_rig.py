@@ -54,7 +54,7 @@ class InProcessRig:
         self._actuators = {role: one for role, one in self.devices.items() if isinstance(one, Actuators)}
 
     def advance(self, t_ns: int) -> None:
-        """Move the rig to t_ns [ns]; commands under way and time-outs take effect at their own time."""
+        """Move the rig to t_ns [ns]; commands in transit and time-outs take effect at their own time."""
         under_way = self.drives.under_way
         while under_way and under_way[0][0] <= t_ns:
             due, command = under_way.popleft()

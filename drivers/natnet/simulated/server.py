@@ -37,7 +37,7 @@ class ServerOptions(msgspec.Struct, frozen=True):
         natnet: version of its protocol.
         clock_ppm: how much faster than ours its clock is [1e-6].
         knows_exposure: the cameras tell the middle of their exposure.
-        scene: what it streams besides.
+        scene: what it streams in addition.
         bodies: other rigid bodies, that do not move.
         repeated: a second body has the same streaming ID.
     """

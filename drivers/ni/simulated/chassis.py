@@ -6,7 +6,7 @@ rig gives them; without a config, the modules are, as `hil devices` shows them:
 cDAQ1       chassis, with the watchdog          cDAQ1Mod2   digital outputs: valves from port0/line0 on
 cDAQ1Mod1   IEPE inputs: the sampled channels   cDAQ1Mod3   analog outputs: regulators from ao0 on
 cDAQ1Mod5   inputs of the valves' pressures     cDAQ1Mod4   digital inputs: E-stop on port0/line0, high while whole
-cDAQ1Mod6   slow inputs with a clock of their own: the load channels
+cDAQ1Mod6   slow inputs with a separate clock: the load channels
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class Streaming(Protocol):
 
 @runtime_checkable
 class OwnFaults(Protocol):
-    """A device with faults of its own, besides those of its line.
+    """A device that has its own faults, in addition to those of its line.
 
     Attributes:
         kinds: of them; none is one of `LineFault`.
