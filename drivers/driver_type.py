@@ -257,11 +257,11 @@ class DriverType(ABC, Generic[S]):
         return ()
 
     def line_loads(self, section: S, rig: RigSetup) -> Sequence[LineLoad]:  # noqa: ARG002
-        """Load of each of its lines."""
+        """Returns the load of each of its lines."""
         return ()
 
     def busy(self, section: S, rig: RigSetup) -> float | None:  # noqa: ARG002
-        """Share of time that its worker needs for transactions; None: not known."""
+        """Returns the share of time that its worker needs for transactions; None: not known."""
         return None
 
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
@@ -286,7 +286,7 @@ class DriverType(ABC, Generic[S]):
         return ()
 
     def list_devices(self, server: str) -> tuple[IoDevice, ...]:  # noqa: ARG002
-        """Devices of a server. Raises DeviceError."""
+        """Returns the devices of a server. Raises DeviceError."""
         return ()
 
 
@@ -344,10 +344,10 @@ class ValvesType(DriverType[S]):
 
     @abstractmethod
     def dead_man(self, section: S) -> str:
-        """What switches the valves off when this program dies, for messages; "" for nothing."""
+        """Returns what switches the valves off when this program dies, for messages; "" for nothing."""
 
     def regulators_dead_man(self, section: S) -> str:  # noqa: ARG002
-        """What closes the moved regulators when this program dies, for messages; "" for nothing."""
+        """Returns what closes the moved regulators when this program dies, for messages; "" for nothing."""
         return ""
 
     def actuation_s(self, section: S, rig: RigSetup) -> tuple[float, float] | None:  # noqa: ARG002
@@ -404,5 +404,5 @@ class InstrumentType(DriverType[S]):
 
 
 def numbered(name: str, number: int) -> str:
-    """Name of one of several endpoints of a kind in a simulated rig: roboclaw, roboclaw_2, ..."""
+    """Returns the name of one of several endpoints of a kind in a simulated rig: roboclaw, roboclaw_2, ..."""
     return f"{name}_{number + 1}" if number else name

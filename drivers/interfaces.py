@@ -130,7 +130,7 @@ class Link(Protocol):
         """Close the device; never raises, may be called twice."""
 
     def health(self) -> Health:
-        """State of the link; never blocks."""
+        """Returns the state of the link; never blocks."""
 
 
 class Source(Link, Protocol[Sample_co]):

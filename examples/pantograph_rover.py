@@ -84,7 +84,7 @@ class Slope:
         self.torque = self.weight * sin(angle) * RADIUS / 6.0  # of each drive
 
     def q(self, state: np.ndarray) -> np.ndarray:
-        """Configuration of the rover."""
+        """Returns the configuration of the rover."""
         height, pitch, bogie, lever = state
         q = self.rover.neutral()
         q[2], q[4], q[6] = height, sin(0.5 * pitch), cos(0.5 * pitch)

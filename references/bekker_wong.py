@@ -84,5 +84,5 @@ class BekkerWong:
 
     @staticmethod
     def _sides(leave: float, peak: float, entry: float, at: bool) -> list[tuple[float, float, float]]:
-        """Ends of both halves, and their middles where places and not weights are asked for."""
+        """Returns the ends of both halves, and their middles where places and not weights are asked for."""
         return [(low, high, 0.5 * (low + high) if at else 0.0) for low, high in ((leave, peak), (peak, entry))]

@@ -41,7 +41,7 @@ class BeamRing:
         return 2.0 * np.pi * (np.arange(self.nodes) - self.nodes // 2) / self.nodes
 
     def deflected(self, forces: FloatArray) -> FloatArray:
-        """Displacements of all nodes under forces.
+        """Returns the displacements of all nodes under forces.
 
         Args:
             forces: On each node along x and z [N], shape (nodes, 2) or (nodes, 2, loads).

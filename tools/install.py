@@ -87,7 +87,7 @@ def uv_environment(settings: Mapping[str, str], environment: Mapping[str, str]) 
 
 
 def version_of(uv: str | Path) -> tuple[int, ...]:
-    """Version of a uv; () if it cannot be run."""
+    """Returns the version of a uv; () if it cannot be run."""
     try:
         printed = subprocess.run([uv, "--version"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):

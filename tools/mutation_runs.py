@@ -149,7 +149,7 @@ class Change(NamedTuple):
 def run_all(
     changes: Sequence[Change], processes: int, ended: Callable[[int, Outcome], None] = lambda _number, _outcome: None
 ) -> list[Outcome]:
-    """What the tests say of each change; each process has a copy of the tree.
+    """Returns what the tests say of each change; each process has a copy of the tree.
 
     Args:
         changes: one at a time in a copy.

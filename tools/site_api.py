@@ -57,7 +57,7 @@ def public_names(module: ModuleType) -> list[str]:
 
 
 def _entry(module: str, name: str) -> str:
-    """What Sphinx is asked to show of a name."""
+    """Returns what Sphinx is asked to show of a name."""
     value = getattr(importlib.import_module(module), name)
     if inspect.isclass(value):
         kind = "exception" if issubclass(value, BaseException) else "class"

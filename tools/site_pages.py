@@ -92,7 +92,7 @@ def stage(target: Path, pictures: Path) -> None:
 
 
 def page_of(name: str) -> str:
-    """Where a file or folder of the repository is in the site's sources, by its path."""
+    """Returns where a file or folder of the repository is in the site's sources, by its path."""
     if name in ELSEWHERE:
         return ELSEWHERE[name]
     path = Path(name)

@@ -123,7 +123,7 @@ class Wheel:
         self._environment = {**kept, "PATH": f"{self._bin}:/usr/bin:/bin", "ROVER_HIL_CACHE": str(cache)}
 
     def hil(self, *words: str) -> str:
-        """What a command prints. Raises CheckError: its exit status is not 0."""
+        """Returns what a command prints. Raises CheckError: its exit status is not 0."""
         return _run([str(self._bin / "hil"), *words], cwd=self._folder, env=self._environment)
 
     def check(self, version: str) -> dict[str, Any]:

@@ -148,7 +148,7 @@ def response(words: str) -> bytes:
 
 
 def in_text(content: bytes) -> str:
-    """Words of a request or response."""
+    """Returns the words of a request or response."""
     return content.partition(_STRING_END)[0].decode("utf-8", "replace")
 
 

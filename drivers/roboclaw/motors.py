@@ -132,7 +132,7 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
             link.close()
 
     def health(self) -> Health:
-        """State of all links and of each controller."""
+        """Returns the state of all links and of each controller."""
         each = [link.health("") for link in self._links]
         rate_hz = math.nan
         if len(self._rounds) > 1:

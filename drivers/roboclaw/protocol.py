@@ -258,7 +258,7 @@ def speed_qpps(values: tuple[int, ...]) -> int:
 
 
 def signed_count(count: int) -> int:
-    """Encoder count of command 78, which is sent without a sign.
+    """Returns the encoder count of command 78, which is sent without a sign.
 
     Example:
         >>> signed_count(2**32 - 3)

@@ -59,7 +59,7 @@ class RoboClawDrivesSection(DrivesSection):
     reversed: Listed[Wheel] = Field((), max_length=16, description="wheels whose motor turns the other way round")
 
     def bus_loads(self, power_hz: float = 1.0) -> list[float]:
-        """Share of its time that each bus carries bytes, in the order of the ports.
+        """Returns the share of its time that each bus carries bytes, in the order of the ports.
 
         Args:
             power_hz: how often the slow readings are read [1/s].

@@ -108,7 +108,7 @@ class RoboteqController:
         return [(channel, motor) for channel, motor in each if motor is not None]
 
     def silent(self, now_ns: int) -> bool:
-        """Whether its watchdog may have stopped it: any next command would then let it run again."""
+        """Returns whether its watchdog may have stopped it: any next command would then let it run again."""
         limit_ns = SILENT_AT * self._settings.watchdog_ms * 1e6
         return self.stop_state is StopState.MAY_RUN and now_ns - self._fed_ns >= limit_ns
 

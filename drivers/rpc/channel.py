@@ -173,7 +173,7 @@ def _set_times(made: socket.socket, receive_s: float, send_s: float) -> None:
 
 @lru_cache(maxsize=256)
 def _request(authority: str, method: str, timeout: float) -> bytes:
-    """Headers of a request."""
+    """Returns the headers of a request."""
     more = {"te": "trailers", "grpc-timeout": f"{round(timeout * 1e3)}m", "content-type": "application/grpc"}
     return POST + HTTP + fields({":path": method, ":authority": authority, **more}.items())
 

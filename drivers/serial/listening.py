@@ -150,7 +150,7 @@ class ListeningLink:
             self._serial = None
 
     def health(self, detail: str) -> Health:
-        """State of the link; `detail` is what the device reports."""
+        """Returns the state of the link; `detail` is what the device reports."""
         spans = len(self._recent) - 1
         spanned_ns = self._recent[-1] - self._recent[0] if spans > 0 else 0
         rate_hz = spans * 1e9 / spanned_ns if spanned_ns > 0 else float("nan")

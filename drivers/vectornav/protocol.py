@@ -99,7 +99,7 @@ def frame(*fields: object, long_sum: bool = False) -> bytes:
 
 
 def unframe(message: bytes, *, unchecked: bool = False) -> list[str]:
-    r"""Fields of a message.
+    r"""Returns the fields of a message.
 
     Args:
         message: all bytes of it.
@@ -168,7 +168,7 @@ def error_number(code: str) -> int:
 
 
 def error_words(code: str) -> str:
-    """What an error code means.
+    """Returns what an error code means.
 
     Example:
         >>> error_words("0C")
