@@ -70,7 +70,7 @@ class Calibration(Section):
 
 
 def sensitivity_mVpN(sheet: CalibratedSensor, kind: str, excitation_V: float) -> float | None:
-    """Scale of `/daq/raw` [mV/N]; None where the sheet does not state it.
+    """Returns the scale of `/daq/raw` [mV/N]; None where the sheet does not state it.
 
     A bridge is recorded as its output at the set excitation, a charge as 1 mV per pC.
     """

@@ -1,4 +1,4 @@
-"""What a driver of sampled channels may offer besides samples: shunt calibration, and data sheets in sensors (TEDS)."""
+"""What a driver of sampled channels may also offer: shunt calibration, and data sheets in sensors (TEDS)."""
 
 from __future__ import annotations
 

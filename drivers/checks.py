@@ -71,7 +71,7 @@ def each_once(
 
 
 def rate_key(role: str) -> str:
-    """Key of how often a device is read; that of load channels and instruments is beside what they measure."""
+    """Returns the key of how often a device is read: for load channels and instruments next to what they measure."""
     return f"{role}.rate_hz" if role in ("loads", *INSTRUMENTS) else f"devices.{role}.rate_hz"
 
 

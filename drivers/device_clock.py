@@ -55,7 +55,7 @@ class DeviceClock:
             self._fit()
 
     def since_base_ns(self, ticks: float) -> float:
-        """Time of the run since `base_ns` at a time of the device [ns]."""
+        """Returns the time of the run since `base_ns` at a time of the device [ns]."""
         return ticks * (self.tick_ns + self.skew) + self._late_ns
 
     def _fit(self) -> None:
@@ -69,7 +69,7 @@ class DeviceClock:
 
 
 def _slope_below(points: list[_Point]) -> float:
-    """Slope of the lower convex hull's edge over the mean abscissa; abscissas grow."""
+    """Returns the slope of the lower convex hull's edge over the mean abscissa; abscissas grow."""
     hull: list[_Point] = []
     for point in points:
         while len(hull) > 1 and _turns_down(hull[-2], hull[-1], point):
@@ -82,5 +82,5 @@ def _slope_below(points: list[_Point]) -> float:
 
 
 def _turns_down(a: _Point, b: _Point, c: _Point) -> bool:
-    """Whether b lies on or above the chord from a to c."""
+    """Returns whether b lies on or above the chord from a to c."""
     return (b[1] - a[1]) * (c[0] - a[0]) >= (c[1] - a[1]) * (b[0] - a[0])

@@ -132,11 +132,11 @@ class DaqSection(DeviceSection):
     )
 
     def kind(self, sensor: str) -> str:
-        """Kind of a sensor's conditioning; IEPE where it has no input."""
+        """Returns the kind of a sensor's conditioning; IEPE where it has no input."""
         return next((item.kind for item in self.inputs if item.sensor == sensor), "iepe_force")
 
     def droops(self, sensor: str) -> bool:
-        """Whether a sensor's input is coupled AC, so that a reading droops while its force stands."""
+        """Returns whether a sensor's input is coupled AC, so that a reading droops while its force stands."""
         return self.kind(sensor) not in DC_KINDS
 
     def sheet(self, sensor: str) -> CalibratedSensor | None:

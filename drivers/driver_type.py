@@ -116,7 +116,7 @@ class ServoSetup(NamedTuple):
 
 
 class RigSetup(NamedTuple):
-    """What a driver must know of the rig besides its section.
+    """What a driver must know of the rig in addition to its section.
 
     Attributes:
         rover: its type, for messages.
@@ -257,11 +257,11 @@ class DriverType(ABC, Generic[S]):
         return ()
 
     def line_loads(self, section: S, rig: RigSetup) -> Sequence[LineLoad]:  # noqa: ARG002
-        """Load of each of its lines."""
+        """Returns the load of each of its lines."""
         return ()
 
     def busy(self, section: S, rig: RigSetup) -> float | None:  # noqa: ARG002
-        """Share of time that its worker needs for transactions; None: not known."""
+        """Returns the share of time that its worker needs for transactions; None: not known."""
         return None
 
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
@@ -275,7 +275,7 @@ class DriverType(ABC, Generic[S]):
         """Its serial devices, simulated at the protocol level, by the names of their endpoints.
 
         Args:
-            section: of the config; None: a typical set-up, beside the devices of another maker.
+            section: of the config; None: a typical set-up, next to the devices of another maker.
             rig: the rig that they are part of.
             ports: ports of the plant.
         """
@@ -286,7 +286,7 @@ class DriverType(ABC, Generic[S]):
         return ()
 
     def list_devices(self, server: str) -> tuple[IoDevice, ...]:  # noqa: ARG002
-        """Devices of a server. Raises DeviceError."""
+        """Returns the devices of a server. Raises DeviceError."""
         return ()
 
 
@@ -304,7 +304,7 @@ class DrivesType(DriverType[S]):
         """Key and value of the time after which a controller without a command stops by itself [ms]."""
 
     def supplies(self, section: S) -> tuple[str, ...]:  # noqa: ARG002
-        """Names of the supply voltages that its controllers measure, beside the current of each motor; empty: neither.
+        """Returns the names of the supply voltages that its controllers measure; none: they measure no currents either.
 
         Its samples then have `DriveSample.power`, with a voltage for each name.
         """
@@ -344,10 +344,10 @@ class ValvesType(DriverType[S]):
 
     @abstractmethod
     def dead_man(self, section: S) -> str:
-        """What switches the valves off when this program dies, for messages; "" for nothing."""
+        """Returns what switches the valves off when this program dies, for messages; "" for nothing."""
 
     def regulators_dead_man(self, section: S) -> str:  # noqa: ARG002
-        """What closes the moved regulators when this program dies, for messages; "" for nothing."""
+        """Returns what closes the moved regulators when this program dies, for messages; "" for nothing."""
         return ""
 
     def actuation_s(self, section: S, rig: RigSetup) -> tuple[float, float] | None:  # noqa: ARG002
@@ -391,7 +391,7 @@ class InstrumentType(DriverType[S]):
     """A driver of an instrument of motion; `role` is one of `drivers.device_sections.INSTRUMENTS`.
 
     Attributes:
-        plays_back: its device can play a recording back; the simulated one does so at a fault of its own, `playback`.
+        plays_back: its device can play a recording back; the simulated one does so at its own fault `playback`.
     """
 
     plays_back = False
@@ -404,5 +404,5 @@ class InstrumentType(DriverType[S]):
 
 
 def numbered(name: str, number: int) -> str:
-    """Name of one of several endpoints of a kind in a simulated rig: roboclaw, roboclaw_2, ..."""
+    """Returns the name of one of several endpoints of a kind in a simulated rig: roboclaw, roboclaw_2, ..."""
     return f"{name}_{number + 1}" if number else name

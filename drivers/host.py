@@ -28,7 +28,7 @@ WRITE_S = 1.0
 
 
 def line_time_s(count: float, baud: int, characters: Characters = "8n1") -> float:
-    """How long bytes are on a serial line, one right after the other [s].
+    """Returns how long bytes are on a serial line, one right after the other [s].
 
     Args:
         count: of bytes; or bytes a second, then it is the share of its time that the line carries them.
@@ -87,7 +87,7 @@ class SharedPort(Protocol):
         """Discard bytes that any process has written and that are not sent yet."""
 
     def is_disconnected(self) -> bool:
-        """Whether the port is gone."""
+        """Returns whether the port is gone."""
 
     def close(self) -> None:
         """Let go of it."""

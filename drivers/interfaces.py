@@ -101,7 +101,7 @@ class ControllerState(msgspec.Struct, frozen=True):
         version: model and firmware.
         supply_V: of the motors [V]; NaN before the first reading.
         currents_A: of its motors [A]; NaN before the first reading.
-        trouble: what it reports besides an emergency stop, in words or as its status; "" for nothing.
+        trouble: what it reports other than an emergency stop, in words or as its status; "" for nothing.
 
     Example:
         >>> ControllerState("0x80", "v4.2.8", supply_V=24.1, currents_A=(0.2, math.nan), trouble="").known
@@ -130,7 +130,7 @@ class Link(Protocol):
         """Close the device; never raises, may be called twice."""
 
     def health(self) -> Health:
-        """State of the link; never blocks."""
+        """Returns the state of the link; never blocks."""
 
 
 class Source(Link, Protocol[Sample_co]):

@@ -66,7 +66,7 @@ class JointScale(msgspec.Struct, frozen=True):
         return self.sign * (count - self.zero) * math.tau / self.counts_per_turn
 
     def lost(self, count: int) -> bool:
-        """Whether the controller does not know where the joint stands: its power was off since it was told."""
+        """Returns whether the controller does not know where the joint stands: its power was off since it was told."""
         return not self.absolute and abs(count - self.zero) > KNOWN_WITHIN
 
     @property
@@ -93,7 +93,7 @@ class JointScale(msgspec.Struct, frozen=True):
         return tuple(value * 60.0 / self.shaft_counts for value in self.profile)  # type: ignore[return-value]
 
     def problems(self) -> list[str]:
-        """What cannot work, in words."""
+        """Returns what cannot work, in words."""
         wrong = []
         if not 0.0 < self.counts_per_turn < math.inf:
             wrong.append(f"counts_per_turn of {self.name}: {self.counts_per_turn}, allowed: above 0")
@@ -109,7 +109,7 @@ class JointScale(msgspec.Struct, frozen=True):
         return wrong
 
     def check_command(self, angle_rad: float) -> int:
-        """Count of a commanded angle. Raises ValueError: it is no number, or beyond the joint's angles."""
+        """Returns the count of a commanded angle. Raises ValueError: it is no number, or beyond the joint's angles."""
         if not self.lowest_rad - 1e-6 <= angle_rad <= self.highest_rad + 1e-6:
             allowed = f"{self.lowest_rad:g} to {self.highest_rad:g}"
             raise ValueError(f"angle_rad: {angle_rad} of {self.name}, allowed: {allowed}")

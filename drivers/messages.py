@@ -113,7 +113,7 @@ class JointSample(msgspec.Struct, frozen=True, gc=False):
 
 
 class Reading(msgspec.Struct, frozen=True, gc=False):
-    """One reading of an instrument of motion: of its own axes, before its mounting is taken into account.
+    """One reading of an instrument of motion, in its own axes: its mounting is not yet taken into account.
 
     Attributes:
         sequence: counts readings from 1; a gap: some were lost.

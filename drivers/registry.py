@@ -108,7 +108,7 @@ def built_in(role: Role) -> tuple[DriverType[Any], ...]:
 
 
 def driver_names(role: Role) -> list[str]:
-    """Names of all drivers that may have a role; does not import the installed packages."""
+    """Returns the names of all drivers that may have a role; does not import the installed packages."""
     return [*(kind.name for kind in built_in(role)), *installed_names(DRIVERS)]
 
 

@@ -26,7 +26,7 @@ class _ServoJointSection(Section):
     counts_per_turn: CountsPerTurn | None = Field(None, description="as devices.servos.counts_per_turn; null: that")
     gear: Gear | None = Field(None, description="as devices.servos.gear; null: that")
     lead_mm: float | None = Field(
-        None, ge=0.01, le=1000, description="of a joint that slides: its way in a turn of what gear drives, a spindle"
+        None, ge=0.01, le=1000, description="of a joint that slides: travel in a turn of what gear drives, a spindle"
     )
     zero: int | None = Field(
         None, ge=-(2**31), le=2**31 - 1, description="count of an absolute encoder at the joint's angle 0"
@@ -114,7 +114,7 @@ class CountedServosSection(ServosSection):
         for scale in self.scales(rig) if not absolute else ():
             most = max(abs(end - scale.zero) for end in scale.ends)
             if most > KNOWN_WITHIN:
-                allowed = f"angles of at most {KNOWN_WITHIN} counts either way, so that a lost count is seen"
+                allowed = f"angles of at most {KNOWN_WITHIN} counts to each side, so that a lost count is seen"
                 depends_on = (f"{_KEY}.gear", f"{_KEY}.joints", "servos.joints")
                 found = f"{most} counts at an end of {scale.name}"
                 yield Problem(f"{_KEY}.counts_per_turn", found, allowed, depends_on)

@@ -12,7 +12,7 @@ _WAITING = 1 << 20
 
 
 def host_and_port(address: str) -> tuple[str, int]:
-    """Parts of HOST:PORT.
+    """Returns the parts of HOST:PORT.
 
     Raises:
         OSError: it is not of this form.

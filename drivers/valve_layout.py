@@ -87,5 +87,5 @@ class ValveLayout(msgspec.Struct, frozen=True, dict=True):
         return command.regulators_Pa or self.regulators_closed
 
     def is_safe(self, command: ValveCommand) -> bool:
-        """Whether it switches nothing on and closes every regulator."""
+        """Returns whether it switches nothing on and closes every regulator."""
         return command.powered == self.valves_off and not command.trigger and not any(command.regulators_Pa)

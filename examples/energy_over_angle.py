@@ -1,7 +1,7 @@
 """The effective kinetic energy T_c of a rover over the angle of the obstacle: where does it hit hardest?
 
 T_c is the part of the kinetic energy that an impact can spend (MacMahon 2016, (3.27)). Both front wheels hit at once,
-at 70 mm/s. The ground is left out, because soil gives way as if there were none (docs/explanation/contact.md). Run it
+at 70 mm/s. The ground is left out, because soil yields as if there were none (docs/explanation/contact.md). Run it
 with `.venv/bin/python examples/energy_over_angle.py`. It writes `energy_over_angle.png` into the working folder, and
 prints:
 

@@ -3,11 +3,11 @@
 The bogies of the RCP were once linked by a pantograph, the suspension RCL-E. It was disabled, because the rover was not
 stable on slopes beyond a certain angle (MacMahon 2016, 4.1). The thesis prints no drawing and no size of it.
 
-Assumed here: the body stands on levers. Those of the side bogies turn together; the rear one turns twice as far the
-other way, as a four-bar that keeps its bogie upright. So the body is a mass on a joint that no wheel holds; rising
-levers hold it up on level ground. Bodies and places are those of the RCP; lengths and angles of the levers are made up
-and varied. All wheels roll, their drives share the pull evenly (statics). A lever has stops at 30 degrees. Compare the
-loads with levers that are held. Run it with `.venv/bin/python examples/pantograph_rover.py`. It prints:
+Assumed here: the body stands on levers. Those of the side bogies turn together; the rear one turns twice as far
+in the opposite direction, as a four-bar that keeps its bogie upright. So the body is a mass on a joint that no wheel
+holds; rising levers hold it up on level ground. Bodies and places are those of the RCP; lengths and angles of the
+levers are made up and varied. All wheels roll, their drives share the pull evenly (statics). A lever has stops at 30
+degrees. Compare the loads with levers that are held. `.venv/bin/python examples/pantograph_rover.py` prints:
 
     slope   levers  wheel loads, linked     wheel loads, levers held   [deg, N: front, middle, rear]
        10     11.3   102.4  199.5  258.4     117.5  214.7  228.1
@@ -84,7 +84,7 @@ class Slope:
         self.torque = self.weight * sin(angle) * RADIUS / 6.0  # of each drive
 
     def q(self, state: np.ndarray) -> np.ndarray:
-        """Configuration of the rover."""
+        """Returns the configuration of the rover."""
         height, pitch, bogie, lever = state
         q = self.rover.neutral()
         q[2], q[4], q[6] = height, sin(0.5 * pitch), cos(0.5 * pitch)

@@ -120,12 +120,12 @@ VALIDITIES = {
             ("rover.drawbar", "ground.roll_deg", "ground.pitch_deg"),
         ),
         Validity(
-            EDGE, "way of a wheel beyond the edge of the scan", 0.0, "m", 0.0,
+            EDGE, "distance of a wheel beyond the edge of the scan", 0.0, "m", 0.0,
             "on `ground.kind` scan. Beyond its edge nothing is known of the ground",
             ("ground.scan.file", "ground.scan.start_m", "ground.scan.heading_deg"),
         ),
         Validity(
-            SLID, "way of a joint that slides beyond its stop", 0.0, "mm", 0.25,
+            SLID, "distance of a joint that slides beyond its stop", 0.0, "mm", 0.25,
             "of the suspension, as of a joint that turns",
             ("rover.drawbar", "ground.wheel_height_m", "ground.roll_deg"),
         ),

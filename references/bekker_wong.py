@@ -63,7 +63,7 @@ class BekkerWong:
         stress = self.stiffness * np.maximum(depth, 0.0) ** (self.exponent + self.slip_exponent * abs(slip))
         if slip >= 0.0:
             moved = self.radius * (entry - angles - (1.0 - slip) * (math.sin(entry) - np.sin(angles)))
-        else:  # the rim turns by (1 + slip) of the way
+        else:  # the rim turns by (1 + slip) of the distance
             moved = self.radius * ((1.0 + slip) * (entry - angles) - (math.sin(entry) - np.sin(angles)))
         shear = (self.cohesion + stress * math.tan(self.friction_angle)) * np.sign(moved)
         shear = shear * -np.expm1(-np.abs(moved) / self.shear_displacement)
@@ -84,5 +84,5 @@ class BekkerWong:
 
     @staticmethod
     def _sides(leave: float, peak: float, entry: float, at: bool) -> list[tuple[float, float, float]]:
-        """Ends of both halves, and their middles where places and not weights are asked for."""
+        """Returns the ends of both halves, and their middles where places and not weights are asked for."""
         return [(low, high, 0.5 * (low + high) if at else 0.0) for low, high in ((leave, peak), (peak, entry))]

@@ -41,7 +41,7 @@ class BeamRing:
         return 2.0 * np.pi * (np.arange(self.nodes) - self.nodes // 2) / self.nodes
 
     def deflected(self, forces: FloatArray) -> FloatArray:
-        """Displacements of all nodes under forces.
+        """Returns the displacements of all nodes under forces.
 
         Args:
             forces: On each node along x and z [N], shape (nodes, 2) or (nodes, 2, loads).
@@ -112,7 +112,7 @@ def on_soil(ring: BeamRing, width: float, soil: Soil, sinkages: FloatArray, shar
             if deepest > 0.0:
                 largest = soil.stiffness * deepest**soil.exponent
                 pressure[i] = largest * max(0.0, 1.0 - (deepest - one) / (soil.rebound * deepest))
-        ahead = -np.gradient(place, axis=0)  # the way along the rim that belongs to a node
+        ahead = -np.gradient(place, axis=0)  # the distance along the rim that belongs to a node
         normal = width * pressure[:, None] * np.stack((-ahead[:, 1], ahead[:, 0]), axis=1)
         strength = np.where(pressure > 0.0, soil.cohesion + pressure * math.tan(soil.friction_angle), 0.0)
         return normal, normal + width * share * strength[:, None] * ahead, deepest

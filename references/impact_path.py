@@ -1,4 +1,4 @@
-"""An impact of one contact in a plane, along its path: sections in which it slides one way or sticks (Routh).
+"""An impact of one contact in a plane, along its path: sections in which it slides in one direction or sticks (Routh).
 
 The normal impulse grows from zero. Of each growth dp the velocity changes by W (1, k) dp, where k is -mu or mu where
 the contact slides, and the ratio that holds it where it sticks. Each section is a straight line with closed ends.

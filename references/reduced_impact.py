@@ -22,7 +22,7 @@ _ABOVE = Range(0.0, math.inf, "SI", open_low=True)
 
 
 def peak_over_elastic(factor: float) -> float:
-    """Peak force of a law F = k delta (1 + c rate/onset) over that of the spring alone, onset sqrt(k m).
+    """Returns the peak force of a law F = k delta (1 + c rate/onset) over that of the spring alone, onset sqrt(k m).
 
     With s = rate/onset from 1 down to -e, k delta^2 = 2 m onset^2 G(s), G(s) = integral from s to 1 of x/(1 + c x) dx
     (models.contact.restitution), so the ratio is the largest (1 + c s) sqrt(2 G(s)). Speed, mass and stiffness drop

@@ -94,7 +94,7 @@ def pressure(radius: float, soil: Soil, sinkage: float, variant: str = "exact") 
         radius: R [m].
         soil: The soil; stiffness, exponent and rebound count here.
         sinkage: z [m], 0 < z <= R.
-        variant: "tire_1", Petersen 2012 (4.17): one law all the way to the cut; "tire_2", (4.19): behind the lowest
+        variant: "tire_1", Petersen 2012 (4.17): one law up to the cut; "tire_2", (4.19): behind the lowest
             point the law takes the depth less (1 - gamma) z; "exact", Tire III, (4.26): a straight line falls from
             the largest pressure to 0 at that depth.
     """

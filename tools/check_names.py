@@ -110,7 +110,7 @@ def identifiers(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def instead(file: str, name: str) -> str | None:
-    """Replacement of a name in a file; None: the name is allowed there."""
+    """Returns the replacement of a name in a file; None: the name is allowed there."""
     name = name.lstrip("_")
     if (file, name) in EXCEPTIONS:
         return None

@@ -20,7 +20,7 @@ PAGE = re.compile(r"\bdocs/[\w./-]+\.md\b")
 
 
 def tree_files(root: Path) -> list[Path]:
-    """Files of the tree, relative to `root`: tracked ones, and new ones that git does not ignore."""
+    """Returns the files of the tree, relative to `root`: tracked ones, and new ones that git does not ignore."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout.split("\0")
     return sorted(Path(name) for name in set(names) if name and (root / name).is_file())
@@ -80,13 +80,13 @@ def broken_links(root: Path, files: list[Path]) -> list[str]:
 
 
 def headings(text: str) -> set[str]:
-    """Anchors of a page: its headings, in small letters with hyphens for spaces."""
+    """Returns the anchors of a page: its headings, in small letters with hyphens for spaces."""
     found = re.findall(r"^#+ (.*)$", CODE_BLOCK.sub("", text), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
 
 
 def lost_pages(root: Path, files: list[Path]) -> list[str]:
-    """Missing pages of docs that code, configs or settings name."""
+    """Returns the missing pages of docs that code, configs or settings name."""
     problems = []
     for file in (file for file in files if file.suffix in NAMES_PAGES and file.parts[0] != "tests"):
         for name in PAGE.findall((root / file).read_text(encoding="utf-8")):

@@ -32,7 +32,7 @@ INSTALLATIONS = {
 UV_LOCK = "requirements-uv.lock"
 # the oldest that this has been tried with
 UV_OLDEST = (0, 13, 8)
-# What a trial imports; first what its kernels do without, for they are compiled in another process beside the imports.
+# What a trial imports; first what its kernels do not need, because another process compiles them during the imports.
 IMPORTED = (
     "matplotlib.backends.backend_agg",
     "hil.cli",
@@ -87,7 +87,7 @@ def uv_environment(settings: Mapping[str, str], environment: Mapping[str, str]) 
 
 
 def version_of(uv: str | Path) -> tuple[int, ...]:
-    """Version of a uv; () if it cannot be run."""
+    """Returns the version of a uv; () if it cannot be run."""
     try:
         printed = subprocess.run([uv, "--version"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
@@ -191,7 +191,7 @@ class Installer:
 
 
 @contextmanager
-def beside(command: list[str | Path]) -> Iterator[None]:
+def in_background(command: list[str | Path]) -> Iterator[None]:
     """Run a command in the background and wait for it at the end. What it makes is for speed, so it may fail."""
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL) as process:
         try:
@@ -217,9 +217,9 @@ def main(arguments: list[str]) -> int:
     installer = Installer(folder)
     try:
         installer.prepare()
-        with beside([sys.executable, "-m", "compileall", "-q", *OWN]):
+        with in_background([sys.executable, "-m", "compileall", "-q", *OWN]):
             installer.install(INSTALLATIONS[flag][1])
-        with beside(installer.kernels()):
+        with in_background(installer.kernels()):
             installer.install_project()
             installer.compile_bytecode()
     except (OSError, subprocess.CalledProcessError) as error:

@@ -55,7 +55,7 @@ class BrokenLimit(NamedTuple):
     Attributes:
         file: with its code.
         limit: in words.
-        how: in which way.
+        how: what was changed.
         change: of the file.
         equivalent: see `Mutant`.
     """
@@ -182,7 +182,7 @@ def _lines(by: dict[str, list[str]]) -> list[str]:
 
 
 def _noticed(page: str) -> dict[tuple[str, str], str]:
-    """What noticed each break of a limit, as the page has it."""
+    """Returns what noticed each break of a limit, as the page has it."""
     found: dict[tuple[str, str], str] = {}
     limit = ""
     for line in page.splitlines():

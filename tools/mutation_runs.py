@@ -1,7 +1,7 @@
 """Runs the tests near a changed file in copies of the tree, one for each process; the work tree stays as it is.
 
 A copy lies in `build/mutants/N` and is kept, for compiled kernels belong to the path of their source. numba looks at
-the size and the time of a kernel's file, Python at those of a module: a changed file gets a time of its own, and what
+the size and the time of a kernel's file, Python at those of a module: a changed file gets a new time, and what
 was compiled of it before is removed, so the changed code runs.
 """
 
@@ -29,7 +29,7 @@ from typing import NamedTuple
 import pytest
 from check_tree import ROOT, tree_files
 
-# Tests of a package beside those of the folder that mirrors it.
+# Tests of a package in addition to those of the folder that mirrors it.
 ALSO = {
     "hil/safety": ("tests/hil/app/faults/test_device_cases.py", "tests/hil/runtime/test_loop_alarms.py"),
     "hil/operator": ("tests/hil/app/test_command_server.py", "tests/hil/ipc/test_operator.py"),
@@ -149,7 +149,7 @@ class Change(NamedTuple):
 def run_all(
     changes: Sequence[Change], processes: int, ended: Callable[[int, Outcome], None] = lambda _number, _outcome: None
 ) -> list[Outcome]:
-    """What the tests say of each change; each process has a copy of the tree.
+    """Returns what the tests say of each change; each process has a copy of the tree.
 
     Args:
         changes: one at a time in a copy.
@@ -172,7 +172,7 @@ def run_all(
         outcome = copy.run(suites[suite])
         copies.put(copy)
         if outcome.noticed_by:
-            raise RuntimeError(f"{outcome.noticed_by} fails in the unchanged tree: mend it first")
+            raise RuntimeError(f"{outcome.noticed_by} fails in the unchanged tree: repair it first")
         limits_s[suite] = max(TIMEOUT_FACTOR * outcome.took_s, LEAST_S)
 
     def run(number: int) -> Outcome:
@@ -207,7 +207,7 @@ def _write(path: Path, source: bytes) -> None:
 
 
 def _run_tests(folder: Path, scratch: str, said: Path, tests: Sequence[str]) -> None:
-    """In a process of its own group: pytest, on the sources of a copy."""
+    """Runs pytest on the sources of a copy, in a process with its own group."""
     os.setsid()
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     out = os.open(said, os.O_WRONLY | os.O_CREAT)

@@ -18,7 +18,7 @@ class Module(NamedTuple):
 
 MODULES = (
     Module("hil", "Load a config, run it, sweep it, open what was recorded.", ("run_a_trial", "sweep_angles")),
-    Module("models", "Physics: arrays in, arrays out. Each of its parts has a page of its own."),
+    Module("models", "Physics: arrays in, arrays out. Each of its parts has its own page."),
     Module("models.wheel", "A rigid wheel on soil.", ("wheel_curves",)),
     Module("models.rover", "Rovers as reduced multibody systems.", ("own_rover",)),
     Module("models.impact", "The energy that an impact can spend.", ("energy_over_angle",)),
@@ -57,7 +57,7 @@ def public_names(module: ModuleType) -> list[str]:
 
 
 def _entry(module: str, name: str) -> str:
-    """What Sphinx is asked to show of a name."""
+    """Returns what Sphinx is asked to show of a name."""
     value = getattr(importlib.import_module(module), name)
     if inspect.isclass(value):
         kind = "exception" if issubclass(value, BaseException) else "class"

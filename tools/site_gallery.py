@@ -29,7 +29,7 @@ PAGE = re.compile(r"\bdocs/([\w./-]+\.md)\b")
 
 
 def draw(folder: Path) -> None:
-    """Run the programs that draw, in a folder of their own each, and leave `EXAMPLE.png`."""
+    """Run the programs that draw, each in its own folder, and leave `EXAMPLE.png`."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, picture in DRAWN.items():
         with tempfile.TemporaryDirectory() as place:

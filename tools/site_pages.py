@@ -47,7 +47,7 @@ SECTIONS = (
     Section("explanation", "Explanation", "How it works, and why.", ("architecture", "rover", "wheel", "contact")),
     Section("reference", "Reference", "Look something up.", ("words", "command-line", "config", "record", "summary")),
     Section(
-        "reproduce", "Reproduced", "What the sources say, beside ours: quoted, ours, difference, why.", ("macmahon",)
+        "reproduce", "Reproduced", "Results of the sources, and ours: quoted, ours, difference, why.", ("macmahon",)
     ),
     Section("notebooks", "Notebooks", "Python, step by step. The build of this site has run each of them."),
     Section("decisions", "Decisions", "What was decided, why, and what was not taken. A number is never used again."),
@@ -92,7 +92,7 @@ def stage(target: Path, pictures: Path) -> None:
 
 
 def page_of(name: str) -> str:
-    """Where a file or folder of the repository is in the site's sources, by its path."""
+    """Returns where a file or folder of the repository is in the site's sources, by its path."""
     if name in ELSEWHERE:
         return ELSEWHERE[name]
     path = Path(name)
@@ -104,7 +104,7 @@ def page_of(name: str) -> str:
 
 
 def relinked(text: str, name: str, page: str, linked: set[str]) -> str:
-    """A page whose links fit its place in the site; files that need a page of their own are added to `linked`.
+    """A page whose links fit its place in the site; files that need their own page are added to `linked`.
 
     Args:
         text: Markdown.
@@ -113,7 +113,7 @@ def relinked(text: str, name: str, page: str, linked: set[str]) -> str:
         linked: paths in the repository.
     """
 
-    def mended(link: re.Match[str]) -> str:
+    def corrected(link: re.Match[str]) -> str:
         to, _, heading = link[2].partition("#")
         if not to or "://" in to or to.startswith("mailto:"):
             return link[0]
@@ -131,7 +131,7 @@ def relinked(text: str, name: str, page: str, linked: set[str]) -> str:
             fence = mark[1]
         elif mark and line.strip() == fence:
             fence = ""
-        lines.append(line if fence else LINK.sub(mended, line))
+        lines.append(line if fence else LINK.sub(corrected, line))
     return "".join(lines)
 
 

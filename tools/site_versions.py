@@ -1,4 +1,4 @@
-"""The menu of versions: a file in each version of the site that names the others beside it.
+"""The menu of versions: a file in each version of the site that names the other versions in the same folder.
 
 Run: python tools/site_versions.py FOLDER    after a version of the site was put into FOLDER, as FOLDER/0.1.0
 

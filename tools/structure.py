@@ -177,7 +177,7 @@ def measure(root: Path) -> dict[str, int]:
 
 
 def takes_config(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether an argument of a function is the whole Config."""
+    """Returns whether an argument of a function is the whole Config."""
     arguments = function.args
     for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
         annotation: ast.AST | None = argument.annotation
@@ -190,7 +190,7 @@ def takes_config(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 def names_many_roles(source: SourceFile) -> bool:
-    """Whether the code of a file names four or more of the roles that a device can have."""
+    """Returns whether the code of a file names four or more of the roles that a device can have."""
     said = set(re.findall(r"[a-z]+", re.sub(r'""".*?"""', "", source.text, flags=re.DOTALL)))
     return source.path.parts[0] != "models" and len(said & ROLES) >= MANY_ROLES
 

@@ -1,7 +1,7 @@
 """Builds wheel and sdist, tries the wheel in an empty environment: `python tools/wheel_check.py [PYTHON...]`.
 
 Run by `make wheel-check` and, for the Python of the environment, by tests/tools/test_wheel.py. The environment has the
-packages of requirements.lock and the wheel; the commands run in a folder of their own, and no source is on their path.
+packages of requirements.lock and the wheel; the commands run in a separate folder, and no source is on their path.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Wheel:
         self._environment = {**kept, "PATH": f"{self._bin}:/usr/bin:/bin", "ROVER_HIL_CACHE": str(cache)}
 
     def hil(self, *words: str) -> str:
-        """What a command prints. Raises CheckError: its exit status is not 0."""
+        """Returns what a command prints. Raises CheckError: its exit status is not 0."""
         return _run([str(self._bin / "hil"), *words], cwd=self._folder, env=self._environment)
 
     def check(self, version: str) -> dict[str, Any]:

@@ -81,7 +81,7 @@ class DimetixDistance(StreamedInstrument):
         self._link.close(self._command(protocol.STOP))
 
     def health(self) -> Health:
-        """State of the link; the rate is that of all messages, failed measurements too."""
+        """Returns the state of the link; the rate is that of all messages, failed measurements too."""
         if not self._firmware:
             return self._link.health("not opened yet")
         failed = (

@@ -57,7 +57,7 @@ class DistanceReply(NamedTuple):
 
 
 def with_parity(data: bytes) -> bytes:
-    """Characters of 7 bits with an even parity bit (7E1), as 8 bits without parity (8N1).
+    """Returns the characters of 7 bits with an even parity bit (7E1), as 8 bits without parity (8N1).
 
     Example:
         >>> with_parity(b"s0c").hex()
@@ -99,7 +99,7 @@ def error_message(sensor: int, error: int) -> bytes:
 
 
 def decode(message: bytes) -> DistanceReply:
-    r"""Parts of a reply.
+    r"""Returns the parts of a reply.
 
     Raises:
         BadFrameError: it is damaged.
@@ -116,7 +116,7 @@ def decode(message: bytes) -> DistanceReply:
 
 
 def error_words(error: int) -> str:
-    """What a code means.
+    """Returns what a code means.
 
     Example:
         >>> error_words(255)

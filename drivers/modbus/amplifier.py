@@ -82,7 +82,7 @@ class ModbusAmplifier:
         self._link.close()
 
     def health(self) -> Health:
-        """State of the link; the rate is that of complete samples."""
+        """Returns the state of the link; the rate is that of complete samples."""
         health = self._link.health(f"amplifier at address {self._section.address}, {len(self._registers)} channels")
         spans = len(self._taken_ns) - 1
         if spans < 1:

@@ -70,7 +70,7 @@ class ModbusEncoders:
         self._line.close()
 
     def health(self) -> Health:
-        """State of the link; the rate is that of complete readings, the age that of the newest answer."""
+        """Returns the state of the link; the rate is that of complete readings, the age that of the newest answer."""
         silent = ", ".join(f"{encoder.joint} (address {encoder.address})" for encoder in self._silent_ns)
         health = self._line.health(
             f"{len(self._plan)} encoders, {f'no answer from {silent}' if silent else 'all answer'}"

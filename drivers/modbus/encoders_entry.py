@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _KEY = "devices.joints"
 _ENDPOINT = "encoders"
-# Besides the line time an encoder needs so long, and so does an adapter.
+# An encoder needs this time in addition to the line time, and so does an adapter.
 _ANSWERS_WITHIN_MS = 4.0
 
 

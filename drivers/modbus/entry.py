@@ -166,7 +166,7 @@ def _moved(section: ModbusValvesSection, moved: RegulatorRegisters, rig: RigSetu
 
 
 def _trigger(section: ModbusValvesSection, rig: RigSetup) -> tuple[int, ...]:
-    """Coil of the trigger line, where the rig has one."""
+    """Returns the coil of the trigger line, where the rig has one."""
     return (section.camera_trigger,) if rig.valves.trigger and section.camera_trigger is not None else ()
 
 
@@ -179,7 +179,7 @@ def _name_problems(section: ModbusValvesSection, rig: RigSetup) -> Iterator[Prob
 
 
 def _is_whole(section: ModbusValvesSection, rig: RigSetup) -> bool:
-    """Whether each regulator that is moved has a place."""
+    """Returns whether each regulator that is moved has a place."""
     return set(section.regulators.given if section.regulators else ()) == set(rig.valves.regulators)
 
 

@@ -67,7 +67,7 @@ class RtuLine:
         self._link.close()
 
     def health(self, detail: str) -> Health:
-        """State of the link; `detail` is what its devices report."""
+        """Returns the state of the link; `detail` is what its devices report."""
         return self._link.health(detail)
 
     def ask(self, request: protocol.ModbusRequest[T]) -> T:
@@ -107,7 +107,7 @@ class RtuLine:
 
 
 def of_both(one: Health, other: Health) -> Health:
-    """Health of two lines of the same device."""
+    """Returns the health of two lines of the same device."""
     return msgspec.structs.replace(
         one,
         open=one.open and other.open,

@@ -91,7 +91,7 @@ def silence_ns(baud: int) -> int:
 
 
 def exchange_s(request: ModbusRequest[Any], baud: int, characters: Characters = "8n1") -> float:
-    """Line time of a request, its answer and the silences after both [s]."""
+    """Returns the line time of a request, its answer and the silences after both [s]."""
     return line_time_s(len(request.frame) + request.length, baud, characters) + 2e-9 * silence_ns(baud)
 
 
@@ -139,7 +139,7 @@ class ModbusRequest(NamedTuple, Generic[T]):
         return self.frame[1] not in (Function.WRITE_COIL, Function.WRITE_REGISTER)
 
     def missing(self, answer: bytes, *, echoes: bool = False) -> int:
-        """Least number of bytes still missing from an answer that begins so.
+        """Returns the least number of bytes still missing from an answer that begins so.
 
         Args:
             answer: what has come so far; the request itself may stand before it, where the line returns that.
@@ -153,7 +153,7 @@ class ModbusRequest(NamedTuple, Generic[T]):
         return max((_REFUSAL_BYTES if refused else self.length) - len(own), 0)
 
     def decode(self, answer: bytes, *, echoes: bool = False) -> T:
-        """Values of an answer. Raises BadFrameError, and RefusedError when the slave refuses.
+        """Returns the values of an answer. Raises BadFrameError, and RefusedError when the slave refuses.
 
         Args: as `missing`.
         """

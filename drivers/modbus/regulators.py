@@ -75,7 +75,7 @@ class Regulators:
         self._wanted, self._wanted_ns = self._closed, -1
 
     def closed_by_watchdog(self, now_ns: int) -> bool:
-        """Whether the device has closed an open regulator by itself, after our silence."""
+        """Returns whether the device has closed an open regulator by itself, after our silence."""
         watchdog = self._settings.watchdog
         is_open = any(written != closed for written, closed in zip(self._written, self._closed, strict=True))
         return watchdog is not None and is_open and now_ns - self._addressed_ns >= watchdog.timeout_s * 1e9

@@ -178,7 +178,7 @@ class ModbusLoadsSection(LoadsSection):
         return protocol.FUNCTIONS[self.registers]
 
     def places(self, channels: Sequence[str]) -> tuple[int, ...]:
-        """First register of each of these channels."""
+        """Returns the first register of each of these channels."""
         places = {item.channel: item.register_number for item in self.inputs}
         return tuple(places[name] for name in channels)
 
@@ -199,11 +199,11 @@ class ModbusLoadsSection(LoadsSection):
         return [protocol.read_registers(self.address, span.start, len(span), self.function) for span in self.spans()]
 
     def poll_s(self) -> float:
-        """Line time of reading all channels once, with the silences after each frame [s]."""
+        """Returns the line time of reading all channels once, with the silences after each frame [s]."""
         return sum(protocol.exchange_s(request, self.baud, self.characters) for request in self.requests())
 
     def wrong(self, rate_hz: float) -> list[str]:
-        """What cannot work when all channels are read at this rate, in words."""
+        """Returns what cannot work when all channels are read at this rate, in words."""
         registers = sorted(item.register_number for item in self.inputs)
         if not registers or len({*registers}) != len(registers):
             return [f"registers: {registers}, needed: different ones"]
@@ -284,15 +284,15 @@ class ModbusJointsSection(JointsSection):
     encoders: Listed[EncoderRegister] = Field((), max_length=64, description="one a joint")
 
     def poll_s(self) -> float:
-        """Line time of reading all encoders once, with the silences after each frame [s]."""
+        """Returns the line time of reading all encoders once, with the silences after each frame [s]."""
         return sum(protocol.exchange_s(encoder.request(), self.baud, self.characters) for encoder in self.encoders)
 
     def bytes_s(self) -> float:
-        """Line time of the bytes of that alone [s]."""
+        """Returns the line time of the bytes of that alone [s]."""
         return line_time_s(sum(self._sizes()), self.baud, self.characters)
 
     def longest_answer_s(self) -> float:
-        """Line time of a request and its answer, of the encoder with the longest [s]."""
+        """Returns the line time of a request and its answer, of the encoder with the longest [s]."""
         return line_time_s(max(self._sizes(), default=0), self.baud, self.characters)
 
     def _sizes(self) -> list[int]:

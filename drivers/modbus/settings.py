@@ -98,7 +98,7 @@ class Pressures(msgspec.Struct, frozen=True):
         return [range(min(used), max(used) + 1)] if self.gaps else runs(used)
 
     def pressures_Pa(self, held: Mapping[int, int]) -> tuple[float, ...]:
-        """Gauge pressure of each chamber [Pa].
+        """Returns the gauge pressure of each chamber [Pa].
 
         Args:
             held: each register as read.
@@ -112,7 +112,7 @@ class Pressures(msgspec.Struct, frozen=True):
         return tuple((count - self.zero_counts) * self.Pa_per_count for count in counts)
 
     def held(self, place: int, pressure_Pa: float) -> dict[int, int]:
-        """What a device holds in the registers of a chamber, by its place, at a gauge pressure [Pa]."""
+        """Returns what a device holds in the registers of a chamber, by its place, at a gauge pressure [Pa]."""
         counts = self.zero_counts + round(pressure_Pa / self.Pa_per_count)
         words = protocol.words_of(
             protocol.nearest(counts, self.bits, signed=self.signed), self.words, high_first=self.high_first
@@ -230,7 +230,7 @@ class ModbusValvesSettings(msgspec.Struct, frozen=True):
 
 
 def runs(places: list[int]) -> list[range]:
-    """Groups of neighbouring coils or registers, so that no frame writes one that is not ours."""
+    """Returns the groups of neighbouring coils or registers, so that no frame writes one that is not ours."""
     spans: list[range] = []
     for place in sorted(places):
         if spans and spans[-1].stop == place:
@@ -264,11 +264,11 @@ def load(settings: ModbusValvesSettings) -> Load:
 
 
 def actuation_s(settings: ModbusValvesSettings) -> tuple[float, float]:
-    """How long a command may take at worst, to the answer of the last device [s].
+    """Returns how long a command may take at worst, to the answer of the last device [s].
 
     Returns:
         When one valve switches, and when every cylinder changes direction and every regulator its pressure: after a
-        transaction in flight. A regulator that is moved waits for its turn of `rate_hz` besides.
+        transaction in flight. A regulator that is moved also waits for its turn of `rate_hz`.
     """
     in_flight_s = max(exchange_s(request, *settings.line) for request in board_requests(settings))
     one_s = exchange_s(settings.switch(range(settings.coils[0], settings.coils[0] + 1), False), *settings.line)

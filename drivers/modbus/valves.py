@@ -100,7 +100,7 @@ class ModbusValves:
         self._regulated.close()
 
     def health(self) -> Health:
-        """State of the links."""
+        """Returns the state of the links."""
         how = f"flash-on {self.settings.flash_s:g} s" if self.settings.flash_on else "no dead-man"
         powered = ", ".join(self._names[valve] for valve in self._all if self._on[valve]) or "all off"
         health = self._line.health(f"board at address {self.settings.address}, {how}, {powered}")
@@ -194,7 +194,7 @@ class ModbusValves:
         return max(ages_ns, default=0) if self.settings.flash_on else 0
 
     def _to_switch_off(self) -> list[range]:
-        """Groups of neighbouring coils that have to be off and of which at least one is not known to be."""
+        """Returns the groups of neighbouring coils that have to be off and of which at least one is not known to be."""
         coils = self.settings.coils
         unsure = {coils[valve] for valve in self._all if not self._target[valve] and self._on[valve] is not False}
         off = runs([coils[valve] for valve in self._all if not self._target[valve]])

@@ -42,7 +42,7 @@ class _NatNetType(InstrumentType[NatNetSection]):
     def check(self, section: NatNetSection, rig: RigSetup) -> Iterator[Problem]:
         setup = rig.instruments.get(self.role)
         if setup is not None and len(setup.channels) not in _VALUES:
-            allowed = "pose or position: motion capture measures a place in the room, not a way along one axis"
+            allowed = "pose or position: motion capture measures a place in the room, not a distance along one axis"
             yield Problem("motion.measures", "distance", allowed, (f"{_KEY}.driver",))
 
     @override

@@ -125,14 +125,14 @@ class _Reader:
         return int(self._next(COUNT)[0])
 
     def count(self) -> int:
-        """How many items follow: no more than there are bytes, so that a damaged number is found at once."""
+        """Returns how many items follow: no more than there are bytes, so that a damaged number is found at once."""
         count = self.number()
         if not 0 <= count <= len(self._content) - self._at:
             raise BadFrameError(f"{count} items in the {len(self._content) - self._at} bytes left of a frame")
         return count
 
     def section(self) -> int:
-        """How many items a section has."""
+        """Returns how many items a section has."""
         count = self.count()
         if self._sizes:
             self.skip(COUNT.size)
@@ -165,14 +165,14 @@ class _Reader:
         return number, body
 
     def times(self) -> tuple[int, int]:
-        """Ticks of the exposure and of the transmission."""
+        """Returns the ticks of the exposure and of the transmission."""
         _, _, _, exposed, _, transmitted = self._next(TIMES)
         if exposed < 0 or transmitted <= 0 or exposed > transmitted:
             raise BadFrameError(f"exposed at {exposed}, transmitted at {transmitted} ticks")
         return exposed, transmitted
 
     def state(self) -> int:
-        """Flags of the program's state."""
+        """Returns the flags of the program's state."""
         return int(self._next(STATE)[0])
 
     def _next(self, form: struct.Struct) -> tuple[Any, ...]:

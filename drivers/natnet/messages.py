@@ -1,4 +1,4 @@
-"""Messages of NatNet besides frames, for the driver (client) and the simulated device (server).
+"""Messages of NatNet other than frames, for the driver (client) and the simulated device (server).
 
 A message is a datagram: its number, the length of what follows (both 16 bits, little-endian as all numbers), and that.
 Source: the depacketisation samples of NatNet SDK 3.1 and 4.1 (OptiTrack, NatNetTypes.h); checked against independent
@@ -148,7 +148,7 @@ def response(words: str) -> bytes:
 
 
 def in_text(content: bytes) -> str:
-    """Words of a request or response."""
+    """Returns the words of a request or response."""
     return content.partition(_STRING_END)[0].decode("utf-8", "replace")
 
 

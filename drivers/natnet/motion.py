@@ -110,7 +110,7 @@ class NatNetMotion:
             self._port = None
 
     def health(self) -> Health:
-        """State of the link; the rate is that of frames, the age that of the newest one."""
+        """Returns the state of the link; the rate is that of frames, the age that of the newest one."""
         spans = len(self._arrivals) - 1
         rate_hz = spans * 1e9 / max(self._arrivals[-1] - self._arrivals[0], 1) if spans > 0 else math.nan
         age_ms = (self._host.now_ns() - self._arrivals[-1]) * 1e-6 if self._arrivals else math.nan
@@ -259,7 +259,7 @@ class NatNetMotion:
             raise
 
     def _detail(self) -> str:
-        """What server and frames report."""
+        """Returns what server and frames report."""
         if self.server is None:
             return "not found yet"
         version = f" (stream {in_words(self._version)})" if self._version not in (None, self.server.natnet) else ""
@@ -274,7 +274,7 @@ class NatNetMotion:
         if not frame.live:
             return "it plays a recording back: switch Motive from Edit to Live"
         if number in frame.repeated:
-            return f"more than one body has the streaming ID {number}: give each an ID of its own in Motive"
+            return f"more than one body has the streaming ID {number}: give each another ID in Motive"
         if body is None:
             return f"body {number} is not streamed; streamed: {', '.join(map(str, sorted(frame.bodies))) or 'none'}"
         if not body.tracked:

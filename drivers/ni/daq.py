@@ -94,7 +94,7 @@ class NiDaq:
         self._session.close()
 
     def health(self) -> Health:
-        """State of the link; the rate is the sample clock's, measured by the time of the run."""
+        """Returns the state of the link; the rate is the sample clock's, measured by the time of the run."""
         rate_hz = math.nan if self.clock is None else self.clock.rate_hz
         age_ms = (self._host.now_ns() - self._arrived_ns) * 1e-6 if self._sequence else math.nan
         return Health(
@@ -261,7 +261,7 @@ class NiDaq:
                 self._flagged = frozenset(stream.overloaded_chans)
 
     def _is_read_by_another(self, task: Any) -> bool:
-        """Whether another program reads samples from a task left at a device server."""
+        """Returns whether another program reads samples from a task left at a device server."""
         from nidaqmx.errors import Error
 
         try:

@@ -47,7 +47,7 @@ class SampleClock:
         return self._clock.base_ns + round(self._clock.since_base_ns(self._count + count))
 
     def stamp(self, count: int) -> npt.NDArray[np.int64]:
-        """Times of the next `count` samples [ns]; shape (count,), strictly increasing."""
+        """Returns the times of the next `count` samples [ns]; shape (count,), strictly increasing."""
         if self._stamped is None:
             self._stamped = self._count - count
             self._last_ns = self._clock.since_base_ns(self._stamped)

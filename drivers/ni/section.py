@@ -131,7 +131,7 @@ class _NiLoadInput(Section):
 
 
 class NiLoadsSection(LoadsSection):
-    """Leg sensors and load cell on an NI device, in a task of their own."""
+    """Leg sensors and load cell on an NI device, in a separate task."""
 
     driver: Literal["ni"] = Field(description="which driver")
     server: NiServer = Field("", description="where the device is")

@@ -162,7 +162,7 @@ class NiValves:
         self._session.close()
 
     def health(self) -> Health:
-        """State of the link."""
+        """Returns the state of the link."""
         wanted = self._settings
         fed = f"watchdog of {wanted.watchdog_device}, {wanted.watchdog_s * 1e3:g} ms"
         age_ms = (self._host.now_ns() - self._answered_ns) * 1e-6 if self._answered_ns else math.nan

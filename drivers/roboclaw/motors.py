@@ -132,7 +132,7 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
             link.close()
 
     def health(self) -> Health:
-        """State of all links and of each controller."""
+        """Returns the state of all links and of each controller."""
         each = [link.health("") for link in self._links]
         rate_hz = math.nan
         if len(self._rounds) > 1:
@@ -230,7 +230,7 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
             self._demand_cut(-1)
 
     def _demand_cut(self, t_ns: int) -> None:
-        """Start the stop of all controllers, unless it is under way or done."""
+        """Start the stop of all controllers, unless it has begun or is done."""
         if not self._cut:
             self._announce = True
             self._to_set.clear()

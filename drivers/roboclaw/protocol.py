@@ -27,7 +27,7 @@ GAP_NS = 10_000_000
 TIMEOUT_STEP_MS = 100
 FULL_DUTY = 32767
 VERSION_BYTES = 48  # at most, its closing zero among them
-# Last value of a move: it takes the place of the one under way; 0: it waits for its end.
+# Last value of a move: it replaces the move that is being made; 0: it waits for the end of that move.
 AT_ONCE = 1
 # Place in the memory for users (commands 252, 253) that has the mark of a controller, and which marks there can be: a
 # memory that was never written is all ones.
@@ -197,8 +197,8 @@ def status(address: int, form: StatusForm) -> Transaction[tuple[int, ...]]:
 def mark(address: int) -> Transaction[tuple[int, ...]]:
     """Read the mark of a controller.
 
-    The manual's list and the maker's programs read by 252 and write by 253, a page of the manual has it the other way
-    round. As a command to write, this request is too short, and a controller drops it.
+    The manual's list and the maker's programs read by 252 and write by 253; a page of the manual says the opposite.
+    As a command to write, this request is too short, and a controller drops it.
     """
     asked = bytes((address, CommandCode.STORED, MARK_PLACE))
     return Transaction(asked, partial(_missing, _STORED.size + _CRC.size), partial(_values, asked, _STORED))
@@ -258,7 +258,7 @@ def speed_qpps(values: tuple[int, ...]) -> int:
 
 
 def signed_count(count: int) -> int:
-    """Encoder count of command 78, which is sent without a sign.
+    """Returns the encoder count of command 78, which is sent without a sign.
 
     Example:
         >>> signed_count(2**32 - 3)

@@ -59,7 +59,7 @@ class RoboClawDrivesSection(DrivesSection):
     reversed: Listed[Wheel] = Field((), max_length=16, description="wheels whose motor turns the other way round")
 
     def bus_loads(self, power_hz: float = 1.0) -> list[float]:
-        """Share of its time that each bus carries bytes, in the order of the ports.
+        """Returns the share of its time that each bus carries bytes, in the order of the ports.
 
         Args:
             power_hz: how often the slow readings are read [1/s].
@@ -104,7 +104,7 @@ def _bus_loads(section: RoboClawDrivesSection | RoboClawServosSection, each: int
     ]
 
 
-# A device with USB of its own. The links of udev to a serial adapter end in -port0, with TTL pins behind it.
+# A device that has its own USB port. The links of udev to a serial adapter end in -port0, with TTL pins behind it.
 _USB = re.compile(r"/dev/(ttyACM\d+|serial/by-(id|path)/(?!.*-port\d+$).*usb.*)")
 
 
@@ -137,7 +137,7 @@ def bus_problems(section: RoboClawDrivesSection | RoboClawServosSection) -> Iter
 
 
 def names_usb(port: str) -> bool:
-    """Whether a path is by its name that of a device with USB of its own.
+    """Returns whether the name of a path is that of a device that has its own USB port.
 
     Example:
         >>> names_usb("/dev/ttyACM0"), names_usb("/dev/serial/by-id/usb-FTDI_FT232R_USB_UART_A50285BI-if00-port0")

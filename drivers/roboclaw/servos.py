@@ -1,7 +1,7 @@
 """Servos of driven joints on RoboClaw controllers in position mode, over one serial bus or several.
 
 Each period every controller receives the positions of its joints (command 67; 65 or 66 where only one channel is used),
-with the speed and acceleration of its own profile, and says its encoder counts (78). The gains of its position loop are
+with the speed and acceleration of their profile, and reports its counts (78). The gains of its position loop are
 set with the maker's program; the ends of its positions (61, 62) are set here, to the joints' angles.
 """
 

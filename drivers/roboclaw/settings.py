@@ -83,7 +83,7 @@ class RoboClawBusSettings(_ControllerPlaces, frozen=True, kw_only=True):
         controllers: with their motors; every wheel or joint once.
         rate_hz: set-points and encoder readings a second.
         timeout_ms: serial time-out of the controllers, in steps of 100 ms.
-        answer_timeout_ms: how long an answer may take, besides line time. More than 10 ms, so that a controller with
+        answer_timeout_ms: how long an answer may take, without line time. More than 10 ms, so that a controller with
             half a packet has dropped it before the retry. The link counts as lost after two of them (within the 50 ms
             of the fault table if 20 ms at most), and two must fit into timeout_ms.
         stop_together: write the stops of all controllers of a bus at once, before any has answered; False where their
@@ -128,7 +128,7 @@ class RoboClawBusSettings(_ControllerPlaces, frozen=True, kw_only=True):
         return []
 
     def on(self, bus: int) -> list[RoboClawControllerSettings]:
-        """Controllers of a bus."""
+        """Returns the controllers of a bus."""
         return [controller for controller in self.controllers if controller.bus == bus]
 
     def where(self, controller: RoboClawControllerSettings) -> str:
@@ -260,13 +260,13 @@ def _wrong_numbers(settings: RoboClawBusSettings) -> list[str]:
 
 
 def answer_s(settings: RoboClawBusSettings, bus: Bus) -> float:
-    """How long an answer may take, with the line time of the longest transaction [s]."""
+    """Returns how long an answer may take, with the line time of the longest transaction [s]."""
     stop_together = len(settings.controllers) * _size(CommandCode.DUTY)
     return settings.answer_timeout_ms * 1e-3 + line_time_s(max(stop_together, 4 + VERSION_BYTES), bus.baud)
 
 
 def budget(settings: RoboClawBusSettings) -> float:
-    """Share of each second that the transactions need: line time of requests and answers, and turnarounds.
+    """Returns the share of each second that the transactions need: line time of requests and answers, and turnarounds.
 
     Buses are served in turn by one worker, so their times add up. Above 1 the rate cannot be held.
     """
@@ -274,7 +274,7 @@ def budget(settings: RoboClawBusSettings) -> float:
 
 
 def in_flight_s(settings: RoboClawBusSettings) -> float:
-    """How long a cut may have to wait for its bus [s].
+    """Returns how long a cut may have to wait for its bus [s].
 
     With `stop_together` for the end of a request that is being sent, otherwise for its answer too.
     """
@@ -299,7 +299,7 @@ def cut_s(settings: RoboClawBusSettings) -> float:
 
 
 def _controller_s(settings: RoboClawBusSettings, controller: RoboClawControllerSettings) -> float:
-    """Time of a controller's transactions in each second [s]."""
+    """Returns the time of a controller's transactions in each second [s]."""
     bus = settings.buses[controller.bus]
     each = settings.run_command(controller), *settings.readings
     rates = [(command, settings.rate_hz) for command in each] + [

@@ -107,7 +107,7 @@ class SimMotor:
         return math.copysign(1.0, self._counts_per_rad) * self._wheels.current_A(self._wheel)
 
     def supply_V(self) -> float:
-        """Voltage of its supply [V]."""
+        """Returns the voltage of its supply [V]."""
         return self._wheels.supply_V()
 
     def stop(self) -> None:
@@ -156,7 +156,7 @@ class SimRoboClaw:
         e_stop: its emergency stop is pressed: motors are off, and commands received meanwhile do not start them.
         timeout_steps: serial time-out in steps of 100 ms, 0 for none.
         answers_bytes: it acknowledges a setting of one byte, as firmware 4.3.6 does not.
-        status: bits beside that of the emergency stop. Those of a motor, and errors of the controller, switch off what
+        status: bits without that of the emergency stop. Those of a motor, and errors of the controller, switch off what
             they are of, until they are gone.
         stored: its memory for users, by place; 0xFFFF where nothing was written.
     """
@@ -271,7 +271,7 @@ class SimRoboClaw:
                     motor.run(value, ramp)
 
     def _reading(self, command: CommandCode) -> bytes:
-        """Values of an answer."""
+        """Returns the values of an answer."""
         one, two = self.motors
         if command is CommandCode.VERSION:
             return self._version.encode("ascii")[: protocol.VERSION_BYTES - 1] + b"\0"
@@ -368,7 +368,7 @@ class ControllersOnBus(SimulatedSerialDevice):
         return due_ns
 
     def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
-        """What the controllers answer to bytes that were on the line between two times [ns]."""
+        """Returns what the controllers answer to bytes that were on the line between two times [ns]."""
         answers = b""
         for request in self._listener.receive(data, began_ns, ended_ns):
             address = next(iter(self.controllers)) if self._usb else request.address

@@ -126,7 +126,7 @@ class _SimServo(SimMotor):
 
 
 class RoboClawServoBus(ControllersOnBus):
-    """Controllers of driven joints on one bus, with faults of its own.
+    """Controllers of driven joints on one bus, which has its own faults.
 
     Args:
         servos: that they drive.

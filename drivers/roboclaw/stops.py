@@ -110,7 +110,7 @@ class StopSequence:
                 ) from error
 
     def sent_ns(self) -> int:
-        """When the last byte of the last stop was sent [ns]; valid once all are confirmed."""
+        """Returns when the last byte of the last stop was sent [ns]; valid once all are confirmed."""
         return max(link.sent_ns for link in self._links)
 
 

@@ -76,11 +76,11 @@ class Unit:
         return ControllerState(self.where, self._version, battery_V, currents_A, trouble)
 
     def reports(self) -> tuple[DeviceReport, ...]:
-        """What its status says besides the emergency stop."""
+        """Returns what its status says, without the emergency stop."""
         return self._form.bits.reports(self._status, self.where)
 
     def identification(self) -> DeviceIdentity:
-        """Which controller it is: by its mark, or its address."""
+        """Returns which controller it is: by its mark, or its address."""
         alone = sum(self.controller.address == other.address for other in self._settings.controllers) == 1
         proof = "its address, which no other has" if alone and self.told_apart else ""
         return DeviceIdentity(self.where, self._mark, self.controller.identity, proof)
@@ -124,7 +124,7 @@ class Unit:
         self.set(CommandCode.DUTY, 0, 0)
 
     def is_also(self, other: Unit) -> bool:
-        """Whether another address is that of the same controller: what is set at this one is read there.
+        """Returns whether another address is that of the same controller: what is set at this one is read there.
 
         Raises:
             DeviceError: one of them does not answer.

@@ -108,7 +108,7 @@ class RoboteqController:
         return [(channel, motor) for channel, motor in each if motor is not None]
 
     def silent(self, now_ns: int) -> bool:
-        """Whether its watchdog may have stopped it: any next command would then let it run again."""
+        """Returns whether its watchdog may have stopped it: any next command would then let it run again."""
         limit_ns = SILENT_AT * self._settings.watchdog_ms * 1e6
         return self.stop_state is StopState.MAY_RUN and now_ns - self._fed_ns >= limit_ns
 
@@ -168,7 +168,7 @@ class RoboteqController:
         return ControllerPower(min(self._read_ns.values()), {"current_A": currents, "supply_V": state.supply_V})
 
     def reports(self) -> tuple[DeviceReport, ...]:
-        """What its flags say besides an emergency stop, which may be our own."""
+        """Returns what its flags say, without an emergency stop, which may be our own."""
         port, said = self.controller.port, status.FAULTS.reports(self.faults, self.controller.port)
         for channel, flags in zip(protocol.CHANNELS, self.slow.get(protocol.MOTOR_FLAGS, ()), strict=False):
             said += status.MOTOR.reports(flags, f"channel {channel} on {port}")

@@ -74,5 +74,5 @@ class RoboteqDrives(RoboteqMotors[DriveCommand, DriveSample]):
             most, what, unit = 1.0, "duty", ""
         for wheel, output in enumerate(command.duty if by_duty else command.speed_radps):
             if not abs(output) <= most:
-                allowed = f"up to {most:.3f} either way"
+                allowed = f"up to {most:.3f} forward and backward"
                 raise DeviceError(f"{name}: {what} of wheel {wheel}: {output}{unit}, allowed: {allowed}")

@@ -108,7 +108,7 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
             controller.link.close()
 
     def health(self) -> Health:
-        """State of the links together."""
+        """Returns the state of the links together."""
         each = [one.link.health(one.detail()) for one in self._controllers]
         spans = len(self._taken_ns) - 1
         rate_hz = spans * 1e9 / max(self._taken_ns[-1] - self._taken_ns[0], 1) if spans > 0 else math.nan

@@ -96,7 +96,7 @@ def pulses_per_turn(channel: int) -> str:
 
 
 def set_watchdog(time_ms: int) -> str:
-    """How long a controller runs without a `!` command [ms]."""
+    """Returns how long a controller runs without a `!` command [ms]."""
     return f"^RWD {time_ms}"
 
 
@@ -142,13 +142,13 @@ class Exchange(NamedTuple):
         )
 
     def missing(self, answer: bytes) -> int:
-        """Least number of bytes still missing from an answer that begins so."""
+        """Returns the least number of bytes still missing from an answer that begins so."""
         lines = len(self.commands) - answer.count(END)
         begun = len(answer) - answer.rfind(END) - 1
         return max(2 * lines - begun, 1) if lines > 0 else 0
 
     def decode(self, answer: bytes) -> tuple[tuple[int, ...], ...]:
-        """Values of the queries, in order. Raises BadFrameError."""
+        """Returns the values of the queries, in order. Raises BadFrameError."""
         lines = answer.split(END)
         if len(lines) != len(self.commands) + 1 or lines[-1]:
             raise BadFrameError(f"{answer!r} has not {len(self.commands)} lines")
@@ -194,7 +194,7 @@ class OpeningLine:
         self.frame = END + Exchange((EMERGENCY_STOP, *zeros, ECHO_OFF, FAULTS), (1,)).frame
 
     def missing(self, answer: bytes) -> int:
-        """Least number of missing bytes: the answer ends with the faults."""
+        """Returns the least number of missing bytes: the answer ends with the faults."""
         return 0 if _OPENED.search(answer) else 1
 
     def decode(self, answer: bytes) -> FaultFlag:
@@ -211,7 +211,7 @@ class ProcessorQuery:
 
     @staticmethod
     def missing(answer: bytes) -> int:
-        """Least number of missing bytes: the answer is a line."""
+        """Returns the least number of missing bytes: the answer is a line."""
         return 0 if answer.endswith(END) else 1
 
     @staticmethod

@@ -44,7 +44,7 @@ class RoboteqDrivesSection(DrivesSection):
     reversed: Listed[Wheel] = Field((), max_length=16, description="wheels whose motor turns the other way round")
 
     def port_load(self) -> float:
-        """Share of its time that each port carries bytes."""
+        """Returns the share of its time that each port carries bytes."""
         return line_time_s(2 * (_GO + _SPEED) * self.rate_hz + _SLOW, self.baud)
 
 
@@ -74,5 +74,5 @@ class RoboteqServosSection(CountedServosSection):
     )
 
     def port_load(self) -> float:
-        """Share of its time that each port carries bytes."""
+        """Returns the share of its time that each port carries bytes."""
         return line_time_s((2 * _MOVE + _COUNTS) * self.rate_hz + _SLOW, self.baud)

@@ -105,7 +105,7 @@ class RoboteqMotorSettings(_Controllers, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def needed(self, channel: int, motor: int) -> tuple[tuple[str, str, int], ...]:
-        """What the configuration of a channel must be: words, query, value."""
+        """Returns what the configuration of a channel must be: words, query, value."""
         raise NotImplementedError
 
     def wrong(self) -> list[str]:
@@ -113,7 +113,7 @@ class RoboteqMotorSettings(_Controllers, frozen=True, kw_only=True):
         return []
 
     def exchange_s(self, exchange: Exchange) -> float:
-        """Longest time of a request and its answer [s]."""
+        """Returns the longest time of a request and its answer [s]."""
         size = len(exchange.frame) + exchange.longest_answer
         return line_time_s(size, self.baud) + self.turnaround_us * 1e-6
 
@@ -172,7 +172,7 @@ class RoboteqSettings(RoboteqMotorSettings, frozen=True):
         return round(self.sign[wheel] * duty * protocol.FULL_SCALE)
 
     def speed_radps(self, wheel: int, rpm: int) -> float:
-        """Axle speed of a motor speed [1/min]."""
+        """Returns the axle speed of a motor speed [1/min]."""
         return self.sign[wheel] * rpm * RPM / self.gear_ratio
 
 
@@ -243,7 +243,7 @@ def check(settings: RoboteqMotorSettings) -> None:
 
 
 def budget(settings: RoboteqMotorSettings) -> float:
-    """Share of each second that the transactions need: line time of requests and answers, and turnarounds.
+    """Returns the share of each second that the transactions need: line time of requests and answers, and turnarounds.
 
     Set-points and speeds are exchanged on all ports at the same time. Above 1 the rate cannot be held.
     """

@@ -25,7 +25,7 @@ class SimRoboteq(ABC):
     Attributes:
         pressed: its emergency stop is pressed; takes effect with the next `wake`, and lasts until `!MG` after it.
         faults: other faults that it reports; they keep the motors off.
-        motor_flags: of both channels, that it reports besides those of the watchdog.
+        motor_flags: flags of both channels that it reports in addition to those of the watchdog.
         script: a MicroBasic script runs, whose commands feed the watchdog; `!R 0` stops it.
         kinds: of faults: status, the flags (`value`) that it reports of a query (`status`), FM of its first channel;
             script: a script runs; setting: a setting (`name`) has a `value`.

@@ -59,12 +59,12 @@ class _SimRoboteqServo:
         self._offset += self.count() - count
 
     def rpm(self) -> int:
-        """Speed of the encoder's shaft [1/min]."""
+        """Returns the speed of the encoder's shaft [1/min]."""
         speed = 0.0 if self._joint is None else self._servos.speed_radps(self._joint)
         return round(speed * self._counts_per_rad / self._shaft_counts * math.tau / RPM)
 
     def tenths_A(self) -> int:
-        """Current of its motor [0.1 A], with the sign of the encoder; 0 with the output off."""
+        """Returns the current of its motor [0.1 A], with the sign of the encoder; 0 with the output off."""
         if self._joint is None or not self.holds:
             return 0
         return round(10.0 * math.copysign(1.0, self._counts_per_rad) * self._servos.current_A(self._joint))
@@ -107,7 +107,7 @@ class _SimRoboteqServo:
 
 
 class RoboteqServoDevice(SimRoboteq):
-    """A controller with one joint or two on its channels, with faults of its own.
+    """A controller with one joint or two on its channels, which has its own faults.
 
     A position is held, and gone to, also after the watchdog's time, which does nothing in this mode. Only an emergency
     stop and a fault switch the output off. Positions are accepted meanwhile, and gone to when it is over.

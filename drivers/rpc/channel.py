@@ -91,7 +91,7 @@ class Channel:
     def _call(self, block: bytes, message: bytes, timeout: float) -> bytes:
         """The message of the answer. Raises CallError."""
         connection, until_ns = self._connection, time.monotonic_ns() + round(timeout * 1e9)
-        # what came while this process was not let run is still read; a server that never stops sending is not
+        # what arrived while this process could not run is still read; a server that never stops sending is not
         last_ns = until_ns + round(timeout * 1e9)
         if self._socket is None or connection.goes_away:
             raise unavailable("no connection")
@@ -173,7 +173,7 @@ def _set_times(made: socket.socket, receive_s: float, send_s: float) -> None:
 
 @lru_cache(maxsize=256)
 def _request(authority: str, method: str, timeout: float) -> bytes:
-    """Headers of a request."""
+    """Returns the headers of a request."""
     more = {"te": "trailers", "grpc-timeout": f"{round(timeout * 1e3)}m", "content-type": "application/grpc"}
     return POST + HTTP + fields({":path": method, ":authority": authority, **more}.items())
 

@@ -125,7 +125,7 @@ class RpcConnection:
         self._frame(FrameType.WINDOW_UPDATE, 0, 0, struct.pack(">I", WINDOW_BYTES - _FIRST_WINDOW))
 
     def output(self) -> bytes:
-        """What has to be sent now."""
+        """Returns what has to be sent now."""
         data = b"".join(self._out)
         self._out.clear()
         return data
@@ -306,7 +306,7 @@ class RpcConnection:
                 del self._windows[item.number]
 
     def _admitted(self, item: _PendingData) -> int:
-        """Length of the next frame of data [bytes]."""
+        """Returns the length of the next frame of data [bytes]."""
         return min(len(item.data), self._frame_bytes, self._window, self._windows[item.number])
 
     def _frame(self, kind: FrameType, flags: int, number: int, payload: bytes) -> None:

@@ -38,7 +38,7 @@ class CallError(grpc.RpcError):  # type: ignore[misc]  # gRPC ships no types
         return self._text
 
     def trailing_metadata(self) -> tuple[Entry, ...]:
-        """What the server added."""
+        """Returns what the server added."""
         return self._trailing
 
 

@@ -96,12 +96,12 @@ class SerialLink:
             self._serial = None
 
     def health(self, detail: str) -> Health:
-        """State of the link; `detail` is what the device reports."""
+        """Returns the state of the link; `detail` is what the device reports."""
         age_ms = (self._host.now_ns() - self._answered_ns) * 1e-6
         return Health(self.device, self._serial is not None, self.errors, detail, self.retries, age_ms=age_ms)
 
     def line_ns(self, count: int) -> int:
-        """Line time of so many bytes [ns]."""
+        """Returns the line time of so many bytes [ns]."""
         return line_time_ns(count, self.baud, self._characters)
 
     def post(self, request: bytes) -> None:
@@ -180,7 +180,7 @@ class SerialLink:
                 come = port.read(more)
                 answer += come
                 self._alive()
-                # what came while this process was not let run counts, what is still to come does not
+                # what arrived while this process could not run counts, what arrives later does not
                 late = self._host.now_ns() > until_ns and not (come and port.in_waiting)
             return answer
         except TimeoutError:

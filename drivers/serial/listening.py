@@ -150,7 +150,7 @@ class ListeningLink:
             self._serial = None
 
     def health(self, detail: str) -> Health:
-        """State of the link; `detail` is what the device reports."""
+        """Returns the state of the link; `detail` is what the device reports."""
         spans = len(self._recent) - 1
         spanned_ns = self._recent[-1] - self._recent[0] if spans > 0 else 0
         rate_hz = spans * 1e9 / spanned_ns if spanned_ns > 0 else float("nan")
@@ -233,10 +233,10 @@ class ListeningLink:
             raise self._gone(error) from error
 
     def _what_came(self) -> str:
-        """What came in place of an answer, and what to do."""
+        """Returns what was received in place of an answer, and what to do."""
         if self._newest_damage or self._data:
             found = f"damaged: {self._newest_damage}" if self._newest_damage else f"{len(self._data)} bytes, no message"
-            return f"what came is {found}; check the baud rate, {self.baud} here, and the characters set in the device"
+            return f"the answer is {found}; check the baud rate, {self.baud} here, and the characters set in the device"
         if self._number:
             return "messages came, but no answer: check the wire to the device (TX of the computer to its RX)"
         return f"nothing came: check its power, the cable, and the baud rate, {self.baud} here"

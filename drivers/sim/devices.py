@@ -50,7 +50,7 @@ class _Device:
         self._open = False
 
     def health(self) -> Health:
-        """State of the link."""
+        """Returns the state of the link."""
         return Health(self.name, self._open, 0, "simulated")
 
     def _not_open(self) -> DeviceError:
@@ -92,7 +92,7 @@ class SimDaq(_Device):
         return DaqBlock(self._sequence, self._stamps_ns(first), volts, self._overload(volts), t_ns)
 
     def _stamps_ns(self, first: int) -> npt.NDArray[np.int64]:
-        """When the samples of the block from that one on are taken [ns], each n / rate in whole ns."""
+        """Returns when the samples of the block from that one on are taken [ns], each n / rate in whole ns."""
         whole_ns, rest = divmod(first * 1_000_000_000, self._rate_hz)
         offsets = self._offsets_ns.get(rest)
         if offsets is None:  # one, or a few, as the length of a block is or is not in whole ns
@@ -101,13 +101,13 @@ class SimDaq(_Device):
         return offsets + whole_ns
 
     def _readable_ns(self) -> float:
-        """When the next block can first be read [ns]; never if there are no sensors."""
+        """Returns when the next block can first be read [ns]; never if there are no sensors."""
         if not self._rate_hz:
             return math.inf
         return (self._taken + self._block_samples - 1) * 1_000_000_000 // self._rate_hz + self._delay_ns
 
     def _overload(self, volts: npt.NDArray[np.float64]) -> tuple[bool, ...]:
-        """Whether each channel has reached the end of its range; almost always none has."""
+        """Returns whether each channel has reached the end of its range; almost always none has."""
         reached = abs(volts) >= self._overload_at
         if not reached.item(reached.argmax()):  # the first that has, or any
             return self._no_overload
@@ -178,7 +178,7 @@ class Actuators(_Device, Generic[C]):
         raise NotImplementedError
 
     def _news(self) -> bool:
-        """Whether the rig has advanced since the last reading, for the next sample; the rig is the clock."""
+        """Returns whether the rig has advanced since the last reading, for the next sample; the rig is the clock."""
         if not self._open:
             raise self._not_open()
         if self._plant.t_ns == self._read_at:

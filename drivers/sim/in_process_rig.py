@@ -54,7 +54,7 @@ class InProcessRig:
         self._actuators = {role: one for role, one in self.devices.items() if isinstance(one, Actuators)}
 
     def advance(self, t_ns: int) -> None:
-        """Move the rig to t_ns [ns]; commands under way and time-outs take effect at their own time."""
+        """Move the rig to t_ns [ns]; commands in transit and time-outs take effect at their own time."""
         under_way = self.drives.under_way
         while under_way and under_way[0][0] <= t_ns:
             due, command = under_way.popleft()
@@ -63,11 +63,11 @@ class InProcessRig:
         self._pass_time(t_ns)
 
     def active(self) -> list[str]:
-        """Roles of the devices that have power."""
+        """Returns the roles of the devices that have power."""
         return [role for role, device in self._actuators.items() if device.active]
 
     def off_ns(self) -> int:
-        """When the last of all devices lost its power [ns]; -1: none had any."""
+        """Returns when the last of all devices lost its power [ns]; -1: none had any."""
         return max(device.off_ns for device in self._actuators.values())
 
     def _pass_time(self, t_ns: int) -> None:

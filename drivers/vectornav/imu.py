@@ -96,7 +96,7 @@ class VectorNavImu(StreamedInstrument):
         self._link.close()
 
     def health(self) -> Health:
-        """State of the link; the rate is that of good messages."""
+        """Returns the state of the link; the rate is that of good messages."""
         health = self._link.health(f"{self._model}, firmware {self._firmware}" if self._model else "not opened yet")
         reports = tuple(one for error in sorted(self._errors) for one in ERRORS.reports(error, self._section.port))
         return msgspec.structs.replace(health, reports=reports, identities=self._which)
@@ -118,7 +118,7 @@ class VectorNavImu(StreamedInstrument):
         return True
 
     def _read(self, register: int) -> str:
-        """Value of a register. Raises DeviceError."""
+        """Returns the value of a register. Raises DeviceError."""
         return ",".join(self._ask(protocol.READ, register))
 
     def _write(self, register: int, *values: int) -> None:

@@ -10,7 +10,7 @@ rate.
 Kind 19, `$VNIMU`, has magnetic field [gauss], acceleration [m/s2] and rate of turn [rad/s], three of each, then
 temperature [deg C] and pressure [kPa]. These are the sensors' values after the maker's calibration, without what the
 device's own filter takes off them as bias. The axes are those on the case: x forward, y to starboard, z down. The
-acceleration is the specific force: a level device at rest gives -9.8 m/s2 on z, the way down, so it measures what holds
+acceleration is the specific force: a level device at rest gives -9.8 m/s2 on z, downwards, so it measures what holds
 it up, not what pulls it down. No sign is changed.
 
 Source: VN-100 User Manual UM001 (VectorNav), firmware 2.1, chapters 3 and 5; register 30 and codes of errors also in
@@ -99,7 +99,7 @@ def frame(*fields: object, long_sum: bool = False) -> bytes:
 
 
 def unframe(message: bytes, *, unchecked: bool = False) -> list[str]:
-    r"""Fields of a message.
+    r"""Returns the fields of a message.
 
     Args:
         message: all bytes of it.
@@ -168,7 +168,7 @@ def error_number(code: str) -> int:
 
 
 def error_words(code: str) -> str:
-    """What an error code means.
+    """Returns what an error code means.
 
     Example:
         >>> error_words("0C")

@@ -103,7 +103,7 @@ def push_body(chain: Chain, body: BodyContact, terrain: Terrain, q: FloatArray, 
 
 @kernel
 def _rise(terrain: Terrain, body: BodyContact) -> float:
-    """By how much [m] uneven ground beside the box's middle may be nearer than its tangent plane there."""
+    """Returns by how much [m] uneven ground around the box's middle may be nearer than its tangent plane there."""
     if terrain is None:
         return 0.0
     a, b, c = body.half

@@ -160,8 +160,8 @@ def push_plane(
         return
     vx, vy, vz = to_ground(terrain, ground, body_velocity(work, body))
     wx, wy, wz = to_ground(terrain, ground, body_spin(work, body))
-    beside, rising = _off_centre(chain.crown, terrain, ground, (px, py), (wx, wy), vz)
-    force = press(chain, compliant.law, ground[2], body, beside, depth, rising, dt, work)
+    offset, rising = _off_centre(chain.crown, terrain, ground, (px, py), (wx, wy), vz)
+    force = press(chain, compliant.law, ground[2], body, offset, depth, rising, dt, work)
     contact.vertical[wheel] = force
     arm = from_ground(terrain, ground, (px, py, pz))
     level = max(np.hypot(ax, ay), 1e-9)
@@ -179,7 +179,7 @@ def _off_centre(
     crown: FloatArray | None,
     terrain: Terrain,
     ground: tuple[Direction, Direction, Direction],
-    beside: tuple[float, float],
+    offset: tuple[float, float],
     spin: tuple[float, float],
     rising: float,
 ) -> tuple[Direction, float]:
@@ -189,8 +189,8 @@ def _off_centre(
     """
     if crown is None:
         return (0.0, 0.0, 0.0), rising
-    arm = from_ground(terrain, ground, (beside[0], beside[1], 0.0))
-    return arm, rising + spin[0] * beside[1] - spin[1] * beside[0]
+    arm = from_ground(terrain, ground, (offset[0], offset[1], 0.0))
+    return arm, rising + spin[0] * offset[1] - spin[1] * offset[0]
 
 
 @kernel

@@ -1,8 +1,8 @@
-"""Newton's method on Alart's and Curnier's equations, and a way to their solution over contacts that give.
+"""Newton's method on Alart's and Curnier's equations, and a path to their solution over contacts that yield.
 
 Each contact opens, sticks or slides by what r - rho u says, and has its equations accordingly (Alart, Curnier 1991).
 From a good start a few steps are enough. Where wheels stick in directions that nearly contradict one another, the
-start is too far: then contacts first give way by more, times their impulse, which makes the equations well
+start is too far: then contacts first yield by more, times their impulse, which makes the equations well
 conditioned, and what they give more is brought to zero.
 """
 
@@ -16,7 +16,7 @@ from models.kernels.compiled import kernel, separate_kernel
 
 STEPS = 10  # at one give
 STAGES = 40
-FIRST = 0.03  # of the way of what contacts give more, from stage to stage
+FIRST = 0.03  # of what contacts yield more, from stage to stage
 ROUGH = 1e-5  # of the velocity by which contacts give: how exactly a stage is solved
 
 

@@ -59,7 +59,7 @@ def add_stuck(cones: Cones, c: int, damping: float) -> None:
 
 @kernel
 def add_contact(cones: Cones, c: int, by_impulse: Matrix, by_velocity: Matrix, damping: float) -> None:
-    """Add a contact with equations of its own.
+    """Add a contact that has its own equations.
 
     Args:
         cones: cones.error filled.

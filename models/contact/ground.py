@@ -163,7 +163,7 @@ def _push_stresses(
     contact: GroundContact,
     work: Workspace,
 ) -> None:
-    """All of a wheel "xu", or of another one beside such wheels."""
+    """Add all forces of a wheel "xu", or of another wheel of a rover that has such wheels."""
     up = _up(terrain, contact.scratch[wheel], work)
     if each is None:
         push_linear(

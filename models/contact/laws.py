@@ -54,7 +54,7 @@ def law_force(law: Law, depth: float, rate: float, onset_rate: float) -> float:
     With F = k delta^p, MacMahon 2016:
     Hunt-Crossley (5.5): F (1 + 3/2 (1 - e) rate/onset);
     Lankarani-Nikravesh (5.6): F (1 + 3/4 (1 - e^2) rate/onset);
-    Lee-Wang (5.8), its delta^p mended: F (1 + 3/4 (1 - e) rate/onset);
+    Lee-Wang (5.8), its delta^p corrected: F (1 + 3/4 (1 - e) rate/onset);
     Gonthier (5.10): F (1 + d/e rate/onset);
     Hertz (5.3): F;
     Kelvin-Voigt (5.2), where p is 1: F + b rate;

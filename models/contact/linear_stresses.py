@@ -42,7 +42,7 @@ _TURNS_WITHIN = 0.05
 
 
 class LinearStresses(NamedTuple):
-    """What Xu's wheel has beside its packed parameters.
+    """What Xu's wheel has in addition to its packed parameters.
 
     Attributes:
         path: over which the shares of the shear limits follow their steady values [m]: k of Xu 2021 (25).
@@ -96,7 +96,7 @@ def push_linear(
     """Add the soil's force on a wheel to work.rhs and the damping of its shear to work.mass_matrix.
 
     Sinkage, directions and speeds are in place (models.contact.ground). The force acts on the axle, with the torque of
-    (30) beside it, and the lateral force at the contact.
+    (30), and the lateral force at the contact.
 
     Args:
         chain: the rover.

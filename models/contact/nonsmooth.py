@@ -41,7 +41,7 @@ IMPACT_MPS = 1e-6
 # one step of 2 ms, its wheel would fall by g dt^2, some 40 um.
 CLOSED_M = 1e-7
 SLOWEST_MPS = 1e-3  # below it slip means nothing
-# By this part of the mean of W's diagonal contacts give way to a change of their impulse from step to step. Wheels that
+# By this part of the mean of W's diagonal contacts yield to a change of their impulse from step to step. Wheels that
 # stick in directions that differ by 1e-9 rad would else push against one another with any force, up to sliding at
 # 1e-10 m/s, and which of them slide could not be found. A rover that stands has no such change, and stands still.
 GIVE = 1e-6

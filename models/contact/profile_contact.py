@@ -129,7 +129,7 @@ def _slowest(hard: ProfileContact, limit: float) -> float:
 
 @kernel
 def _follow(hard: ProfileContact, wheel: int, count: int) -> None:
-    """Give each contact the stretch that it had, or that of the face or edge beside it from which the wheel has rolled.
+    """Give each contact the stretch that it had, or that of the next face or edge, from which the wheel has rolled.
 
     A face and the edge at its end have one number, and are never touched at once.
     """
@@ -140,10 +140,10 @@ def _follow(hard: ProfileContact, wheel: int, count: int) -> None:
             hard.before[i, k] = hard.stretch[wheel, i, k]
         hard.face[wheel, i] = int(hard.place[i, FACE]) if i < count else NOWHERE
         hard.stretch[wheel, i, 0] = hard.stretch[wheel, i, 1] = 0.0
-    for beside in range(2):  # first all that are on the same face
+    for apart in range(2):  # first all that are on the same face
         for i in range(count):
             for old in range(MOST_TOUCHED):
-                if given[i] == NOWHERE and known[old] != NOWHERE and abs(known[old] - hard.face[wheel, i]) == beside:
+                if given[i] == NOWHERE and known[old] != NOWHERE and abs(known[old] - hard.face[wheel, i]) == apart:
                     for k in range(2):
                         hard.stretch[wheel, i, k] = hard.before[old, k]
                     given[i], known[old] = old, NOWHERE

@@ -1,7 +1,7 @@
 """The second phase of an impact with friction: what the contacts give back of what the first has taken.
 
 In the first phase all contacts are stopped, as plastic ones. That never makes energy. In the second each of them is
-parted again by further impulses, with friction of their own, in proportion to the speed at which it had closed and to
+parted again by further impulses, with their own friction, in proportion to the speed at which it had closed and to
 its restitution e. One factor s of all contacts is left to the law:
 
 - Newton: s = 1, the speeds are e times those before. Energy may be made where friction turns the sliding round.
@@ -9,10 +9,10 @@ its restitution e. One factor s of all contacts is left to the law:
 - Stronge: the work of the normal impulses of the second phase is e^2 times that of the first, summed, and the second
   phase never gives more than the first has taken. The works are those along straight lines. His energetic coefficient
   takes those along the path, which bends where a sliding ends: of random impacts of one contact in a plane 25 to 44 %
-  come to the same, and the others to speeds that differ by up to half of that before.
+  give the same, and the others speeds that differ by up to half of that before.
 
 A contact also holds the forces of its step, as a weight, and what it bears of these is never given back. With Poisson's
-and Stronge's law the impact therefore has a problem of its own, from the velocities before the step. A second problem
+and Stronge's law the impact is therefore a separate problem, from the velocities before the step. A second problem
 adds the forces, with contacts that only hold: one that has met the impact holds until it parts at the speed that the
 impact has left, at most e times that before, as with Newton's law. As the place moves with the mean of the velocities
 before and after the step (theta 0.5), a weight that is held so makes no energy.
@@ -211,7 +211,7 @@ def _part(cones: Cones, count: int, s: float, law: Rebound, tolerance: float) ->
         i = AXES * c
         cones.target[i] = law.first[1, i] - s * law.restitution[c] * law.closing[c]
         cones.target[i + 1], cones.target[i + 2] = law.first[1, i + 1], law.first[1, i + 2]
-        # each from zero: from those of another s, Newton's steps may come to another solution, and no s is found
+        # each from zero: from those of another s, Newton's steps may find another solution, and no s is found
         cones.impulse[i] = cones.impulse[i + 1] = cones.impulse[i + 2] = 0.0
     return _solve(cones, count, law, tolerance)
 

@@ -1,4 +1,4 @@
-"""Soil that differs from place to place: regions with a soil of their own, and rock under a layer of soil.
+"""Soil that differs from place to place: regions that have their own soil, and rock under a layer of soil.
 
 A region is a polygon over x and y. Inside it its share is 1, outside 0, and within half a border's width of its edge it
 goes from one to the other smoothly. Forces of the soils are added by their shares. Where regions overlap, the later one
@@ -112,8 +112,8 @@ def share(regions: Regions, region: int, x: float, y: float) -> float:
         px, py = dx - along * ex, dy - along * ey
         nearest = min(nearest, px * px + py * py)
         before = i
-    way = math.sqrt(nearest) if inside else -math.sqrt(nearest)
-    s = min(max(way / regions.border[region] + 0.5, 0.0), 1.0)
+    apart = math.sqrt(nearest) if inside else -math.sqrt(nearest)
+    s = min(max(apart / regions.border[region] + 0.5, 0.0), 1.0)
     return s * s * (3.0 - 2.0 * s)
 
 

@@ -1,4 +1,4 @@
-"""Where a wheel's rim touches a plane: below its centre, or, of a crowned rim that leans, beside its middle."""
+"""Where a wheel's rim touches a plane: below its centre, or, of a crowned rim that leans, off its middle."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def rim_contact(
 
     A wheel without a crown touches a radius from its centre along the normal, whatever its lean: as a sphere does. A
     crowned rim is the envelope of a sphere of the crown's radius whose centre runs round the axle, R - rho from it. So
-    it touches along the normal below that centre, beside its middle by rho times the sine of the lean; at its edge if
+    it touches along the normal below that centre, off its middle by rho times the sine of the lean; at its edge if
     it leans more than its rim is curved.
 
     Args:

@@ -15,7 +15,7 @@ import numpy as np
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.rover import Rover
 
-# A cell is shorter than a wheel's contact; cells each way, much longer than any rover.
+# A cell is shorter than a wheel's contact; cells along each side: much longer than any rover.
 SPACING = 0.02  # m
 CELLS = 512
 # Columns of a cell: depth [m], and the numbers of the cell that it stands for.

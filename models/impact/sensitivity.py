@@ -168,7 +168,7 @@ def _gradient(
         x, y, z = work.place[body, 0], work.place[body, 1], work.place[body, 2]
         fx, fy, fz = to_base(work, pushes[k, 0], pushes[k, 1], pushes[k, 2])
         t = work.twist[body]
-        # turning the base turns the world's force the other way, as seen from the base
+        # turning the base turns the world's force in the opposite direction, as seen from the base
         wx, wy, wz = t[0] + t[4] * z - t[5] * y, t[1] + t[5] * x - t[3] * z, t[2] + t[3] * y - t[4] * x
         of_all[3] -= fy * wz - fz * wy
         of_all[4] -= fz * wx - fx * wz

@@ -1,4 +1,4 @@
-"""Small linear systems in kernels, without memory of their own."""
+"""Small linear systems in kernels, which allocate no memory."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What the filter of the deviation is made of: its state, the constants of its models, and the ring of past steps.
 
 The deviation is that of the true rover from its model, the twin: the place and the heading of the base, the relative
-error of the speed, the error of the curvature of its way, the tilt of the base, the offsets of an inertial unit. The
-deviation of each joint's angle is a filter of its own, of one number.
+error of the speed, the error of the curvature of its path, the tilt of the base, the offsets of an inertial unit. The
+deviation of each joint's angle is a separate filter, of one number.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from models.kernels.compiled import FloatArray, IntArray
 
 # Places in the state. X, Y, Z: of the base [m], world axes. HEADING [rad]. SPEED: relative error of the twin's forward
 # speed. FAST_SPEED [m/s] and FAST_YAW [rad/s]: what changes within tenths of a second. CURVATURE [rad/m]. CRAB: angle
-# between way and heading [rad]. ROLL, PITCH [rad]: about the base's axes. BIAS_*: offsets of an inertial unit about z
+# between path and heading [rad]. ROLL, PITCH [rad]: about the base's axes. BIAS_*: offsets of an inertial unit about z
 # [rad/s], and along x and y of the base [m/s^2].
 (
     X, Y, Z, HEADING, SPEED, FAST_SPEED, CURVATURE, FAST_YAW, CRAB, ROLL, PITCH, BIAS_YAW, BIAS_X, BIAS_Y,
@@ -49,7 +49,7 @@ class ProcessModel(NamedTuple):
 
     Attributes:
         slip: relative error of the twin's slip, one standard deviation.
-        slip_walk: change of that error along the way [1/sqrt(m)].
+        slip_walk: change of that error along the path [1/sqrt(m)].
         speed_walk: of the relative speed error, whatever the slip [1/sqrt(m)].
         follow: the fast part of the speed is this times the twin's acceleration [s].
         ripple: the fast part of the speed, relative to the speed.
@@ -57,7 +57,7 @@ class ProcessModel(NamedTuple):
         fast_time: of the fast parts [s].
         curvature_walk: [rad/m/sqrt(m)].
         crab_walk: [rad/sqrt(m)].
-        uneven_length: way on which the ground's height is another [m].
+        uneven_length: distance after which the ground has another height [m].
         uneven: (3 + joints,) standard deviation of Z [m], ROLL, PITCH and each joint [rad] by uneven ground.
         apart: (3 + joints,) of the same by all that is uncertain.
         bias_walk: of the offsets, per second and relative to their variance [1/s].

@@ -42,7 +42,7 @@ from models.rover.dynamics import Workspace
 from models.rover.reduction import Chain
 from models.vehicle.model import VehicleState
 
-# Places in Outputs.values and Outputs.deviations: speed [m/s] and rate of turn [rad/s] of the base, its way [m], gap
+# Places in Outputs.values and Outputs.deviations: speed [m/s], rate of turn [rad/s] and distance [m] of the base, gap
 # [m], T_c [J], time to impact [s]; then of `values` the pose (7) and gravity's direction (3), of `deviations` the
 # position [m] and the rotation about the base's axes [rad] (6); then the slip, sinkage and load of each wheel and the
 # angle of each joint.
@@ -53,7 +53,7 @@ SPEED_THEN, THEN_NS, IMPACT_NS, IMPACT_SPEED = range(4)
 
 
 class OutputModel(NamedTuple):
-    """What the outputs need beside the filter.
+    """What the outputs need in addition to the filter.
 
     Attributes:
         step_ns: a step of the filter is at least so long [ns].
@@ -132,7 +132,7 @@ def make_outputs(
     work: Workspace,
     servos: JointServos | None = None,
 ) -> _Outputs:
-    """Allocate the results of a filter beside this state of the twin."""
+    """Allocate the results of a filter of this state of the twin."""
     wheels, joints = model.wheel_place.shape[0], model.joint_place.size
     kept = np.array([0.0, -1.0, -1.0, 0.0])
     return _Outputs(

@@ -38,7 +38,7 @@ from models.observer.step import fast_parts, forward_axis, left_axis
 
 @kernel
 def place_twin(before: FloatArray, after: FloatArray, share: float, out: FloatArray) -> None:
-    """The twin between two rows, at this share of the way to the second; the rest of a row is that of the second."""
+    """Set the twin between two rows, at this share from the first; the rest of a row is that of the second."""
     for i in range(out.size):
         out[i] = after[i] + (1.0 - share) * (before[i] - after[i])
     # a quaternion and its negative are the same turn

@@ -144,7 +144,7 @@ def _apply(now: Deviation, scratch: Scratch, h: FloatArray, left: float, varianc
 
 @kernel
 def _apply_joints(o: Observer, value: FloatArray) -> tuple[int, float]:
-    """Angles of the joints, each by a filter of its own; a value that was not measured (NaN) is left out."""
+    """Update the angles of the joints, each by a separate filter; a value that was not measured (NaN) is left out."""
     now, scratch, joints = o.now, o.scratch, o.joints
     for i in range(now.joint.size):
         scratch.joint[i], scratch.joint_variance[i] = now.joint[i], now.joint_variance[i]

@@ -34,8 +34,8 @@ class CaptureParameters(NamedTuple):
         offset: of that point across the wrist, to its left [m].
         spin: of the payload about the normal of the plane, against the wrist [rad/s].
         restitution: e of the contact, 0 (plastic) to 1 (elastic).
-        latch_way: way of the grapple's drive at which the latch is closed [m].
-        hold_way: way at which it holds rigidly [m].
+        latch_way: travel of the grapple's drive at which the latch is closed [m].
+        hold_way: travel at which it holds rigidly [m].
         reach: of an open latch around its seat [m].
     """
 
@@ -173,7 +173,7 @@ class Grapple:
 
         Args:
             t_ns: time [ns].
-            way: of the grapple's drive [m].
+            way: travel of the grapple's drive [m].
         """
         if self.held_ns is not None:
             return

@@ -50,7 +50,7 @@ def _make_snap_back(share: float, piezo: Piezo, obstacle: Obstacle | None) -> Sn
 def _triangle_origin(parameters: RigParameters, rover: Rover, q: FloatArray, stand: Stand) -> FloatArray:
     """Where a smooth wheel of this rover will hit; the lab puts the triangle there (6.2.4).
 
-    On ground that is not level the wheel comes to the plate as high over its ground as it is at the start.
+    On ground that is not level the wheel reaches the plate as high over its ground as it is at the start.
     """
     if parameters.obstacle is None:
         return np.zeros(2)

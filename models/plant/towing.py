@@ -19,7 +19,7 @@ ROUND_NS = 1_000_000
 
 @dataclass(frozen=True)
 class Towing:
-    """A winch that pays out its cable at the speed of the wanted slip, or at a speed of its own.
+    """A winch that pays out its cable at the speed of the wanted slip, or at a set speed.
 
     It never pushes; the drive of a carriage, which holds the same speed, does.
 
@@ -101,10 +101,10 @@ class TowingWinch:
         if not self._newest:
             return None
         dt, pull, speed, driven, sinkage = np.array(self._newest).T
-        way, rolled = float(dt @ speed), float(dt @ driven)
-        slip = 1.0 - way / rolled if rolled > 0.0 else math.nan
+        distance, rolled = float(dt @ speed), float(dt @ driven)
+        slip = 1.0 - distance / rolled if rolled > 0.0 else math.nan
         sunk = float(dt @ sinkage) / self._length
-        return Traction(float(dt @ pull) / self._length, slip, way / self._length, sunk)
+        return Traction(float(dt @ pull) / self._length, slip, distance / self._length, sunk)
 
     def act(self, dt: float, speed: float, driven: float, sinkage: float = math.nan, *, cut: bool) -> None:
         """Set the pull for the next dt [s].

@@ -1,6 +1,6 @@
 """A space arm with a grapple, and the payload that it is to capture: one tree, in which the payload is free at first.
 
-The payload hangs on three joints behind the end effector: how far it is ahead of the grapple's seat, how far across,
+Three joints behind the end effector carry the payload: how far it is ahead of the grapple's seat, how far across,
 and how far it is turned. Without springs they bear nothing, so that it is a free body in the plane of the arm; with
 springs they are a soft latch. So the dynamics need nothing new, and momentum is that of one tree.
 

@@ -73,7 +73,7 @@ class ExomarsLikeParameters(OutlinedParameters):
         for wheel in WHEELS:
             row, side = wheel.split("_")
             arm, leg = f"{wheel}_arm", f"{wheel}_leg"
-            # arm: from the walking joint a quarter of the way down; leg: the rest, beside the wheel
+            # arm: from the walking joint down to a quarter of the height; leg: the rest, next to the wheel
             hip, knee, shin, axle = (
                 on_side((rows[row], y, self.walking_height - share * drop), side)
                 for y, share in ((across, 0.0), (across, 0.25), (inboard, 0.75), (across, 1.0))

@@ -152,7 +152,7 @@ def with_flexible_legs(tree: Tree, *springs: tuple[Vector, float, float], end_sh
     as before.
 
     Args:
-        tree: whose wheels are carried by legs of their own.
+        tree: each of its wheels is carried by its own leg.
         springs: (direction, in the leg's frame; stiffness [N/m]; damping [N s/m]) of each.
         end_share: of the leg's mass that moves with its end.
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # Above these, lengths are probably in mm and masses in g.
 _MOST_KG, _MOST_M = 10_000.0, 100.0
 # How far the middle of a box may be from the centre of mass that it is drawn around [m].
-_BESIDE_M = 1e-3
+_OFF_M = 1e-3
 # Of a link without mass between two joints: its share of the rover's mass, and its radius of gyration [m].
 _NEGLIGIBLE, _CROSS_M = 1e-9, 0.1
 
@@ -268,8 +268,8 @@ class _Import:
             return None
         box = max(boxes, key=lambda shape: math.prod(shape.size))
         turn = np.abs(placed.axes @ box.rotation)
-        beside = np.abs(placed.origin + placed.axes @ box.origin - com).max()
-        if beside > _BESIDE_M or not np.allclose(np.sort(turn, axis=0), [[0.0] * 3, [0.0] * 3, [1.0] * 3], atol=1e-6):
+        off = np.abs(placed.origin + placed.axes @ box.origin - com).max()
+        if off > _OFF_M or not np.allclose(np.sort(turn, axis=0), [[0.0] * 3, [0.0] * 3, [1.0] * 3], atol=1e-6):
             self.notes.append(
                 f"the box of link {name} is not around its centre of mass, or turned: it meets no ground if the rover "
                 "turns over"
@@ -298,7 +298,7 @@ class _Import:
         low, high = joint.stops
         if low <= 0.0 <= high:
             return low, high
-        zero = "way" if joint.kind == SLIDING else "angle"
+        zero = "distance" if joint.kind == SLIDING else "angle"
         self.notes.append(
             f"{limits_in_words(joint)}, left out: {zero} 0, at which the rover is described and begins, is not between "
             "them"

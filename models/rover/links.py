@@ -1,4 +1,4 @@
-"""A rover as description files have it: links with frames of their own, joints of every kind, and shapes."""
+"""A rover as description files have it: links that have their own frames, joints of every kind, and shapes."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class LinkJoint(NamedTuple):
         origin: [m] in the parent's frame.
         rotation: parent axes from child axes (3, 3) at angle zero.
         axis: in the child's frame, of any length.
-        stops: lower and upper angle [rad], or way [m] of a prismatic one; or None.
+        stops: lower and upper angle [rad], or distance [m] of a prismatic one; or None.
         follows: joint, ratio and offset [rad, m] of a coupling, or None.
     """
 

@@ -55,9 +55,9 @@ def hanging(tree: Tree) -> dict[str, str]:
         elif not joint.slides and abs(joint.axis[2]) > math.cos(_UPRIGHT) and any(joint in p for p in paths.values()):
             found[joint.name] = "steers"
         elif max(-low, high) <= _NO_LEVER_M:
-            found[joint.name] = "is pushed neither way by the ground"
+            found[joint.name] = "is not pushed by the ground"
         elif low >= -_NO_LEVER_M or high <= _NO_LEVER_M:
-            found[joint.name] = "gives way under its wheels" if joint.stops is None else "is pushed to its stop"
+            found[joint.name] = "yields under its wheels" if joint.stops is None else "is pushed to its stop"
     if not tree.closures:
         found |= dict.fromkeys(_line_of_body(tree, carrier, paths.values()), "lets the body turn over")
     return found
@@ -84,11 +84,11 @@ def _line_of_body(tree: Tree, carrier: dict[str, Joint], paths: Iterable[list[Jo
     tied = {name for one in tree.couplings for name in (one.joint, *(source for source, _ in one.sources))}
     axis, place = np.array(firsts[0].axis), place_at_zero(carrier, firsts[0].child, _NOWHERE)
     for joint in firsts:
-        beside = np.cross(place_at_zero(carrier, joint.child, _NOWHERE) - place, axis)
+        apart = np.cross(place_at_zero(carrier, joint.child, _NOWHERE) - place, axis)
         askew = np.cross(joint.axis, axis)
         if joint.slides or joint.stops or joint.stiffness or joint.name in tied:
             return
-        if np.abs(beside).max() > _NO_LEVER_M or np.abs(askew).max() > 1e-6:
+        if np.abs(apart).max() > _NO_LEVER_M or np.abs(askew).max() > 1e-6:
             return
     yield from dict.fromkeys(joint.name for joint in firsts)
 

@@ -164,7 +164,7 @@ def accelerate(
     """Add to `drift` (bodies, 6) what the dependent joints accelerate while no independent one does: g of the module.
 
     For the bodies as placed by `close_once`, and their twist. `scratch` (bodies, 6) is overwritten. Round bodies
-    (`spin_inertia` above 0) have no drift of their own.
+    (`spin_inertia` above 0) themselves have no drift.
     """
     if loops is not None:
         n, m = loops.dependent.size, loops.source.size

@@ -15,9 +15,9 @@ FOLLOWING = "following "
 def to_mjcf(tree: Tree) -> str:
     """MJCF text of a rover that flies free: bodies nested as they are carried, axes and lengths as ours.
 
-    A locked joint is a fixed body, turned by its angle or moved by its way. A coupling is an equality of two joints, a
+    A locked joint is a fixed body, turned or moved by its coordinate. A coupling is an equality of two joints, a
     loop closure an equality of two points (`connect`), a stop a limit. MuJoCo holds all three by springs, softly. Which
-    joints follow from a loop is a text of its own (`custom`), named as the loop after `FOLLOWING`.
+    joints follow from a loop is a separate text (`custom`), named as the loop after `FOLLOWING`.
 
     Raises:
         ValueError: a joint follows two others, which MuJoCo cannot say.

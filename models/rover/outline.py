@@ -34,7 +34,7 @@ class _Outline(NamedTuple):
     Attributes:
         rows: forward places of the wheels by row.
         across: of the port wheels' centres.
-        inboard: of the parts beside the port wheels, a wheel's width further in.
+        inboard: of the parts next to the port wheels, a wheel's width further in.
     """
 
     rows: dict[str, float]

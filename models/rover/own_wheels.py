@@ -17,7 +17,7 @@ from models.rover.tree import Body, Tree, WheelMount
 
 
 class OwnWheel(NamedTuple):
-    """What one wheel has of its own; None: as the rover's parameters say.
+    """What is different at one wheel; None: as the rover's parameters say.
 
     Attributes:
         radius: of its rim [m].
@@ -136,8 +136,8 @@ def _check_apart(tree: Tree, own: set[str]) -> None:
     places = {mount.name: place_at_zero(carrier, mount.body, (0.0, 0.0, 0.0)) for mount in tree.wheels}
     for one, other in itertools.combinations(tree.wheels, 2):
         apart = np.abs(places[one.name] - places[other.name])
-        beside = apart[1] >= 0.5 * (one.width + other.width)
-        if beside or math.hypot(apart[0], apart[2]) >= one.radius + other.radius or not {one.name, other.name} & own:
+        clear = apart[1] >= 0.5 * (one.width + other.width)
+        if clear or math.hypot(apart[0], apart[2]) >= one.radius + other.radius or not {one.name, other.name} & own:
             continue
         raise ValueError(
             f"wheels {one.name} and {other.name} of radius {one.radius:g} and {other.radius:g} m meet: their axles are "

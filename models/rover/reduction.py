@@ -299,6 +299,6 @@ def _require_free_wheels(tree: Tree, index_of: dict[str, int], free_joints: list
     joint_of: dict[str, Joint] = {joint.child: joint for joint in tree.joints}
     for wheel in tree.wheels:
         if joint_of[wheel.body].name not in free_joints:
-            raise ValueError(f"rover {tree.name}: wheel {wheel.name} hangs on a locked joint; a wheel must turn")
+            raise ValueError(f"rover {tree.name}: wheel {wheel.name} is carried by a locked joint; a wheel must turn")
         if list(index_of.values()).count(index_of[wheel.body]) > 1:
             raise ValueError(f"rover {tree.name}: wheel {wheel.name} carries other bodies; its axle must be its own")

@@ -79,7 +79,7 @@ class Body:
 class Joint:
     """A revolute or prismatic joint that carries `child` on `parent`.
 
-    Its coordinate is an angle [rad], or of one that slides a way [m] along the axis. At zero the child's axes are
+    Its coordinate is an angle [rad], or of one that slides a distance [m] along the axis. At zero the child's axes are
     parallel to the parent's, and its frame is at `origin`.
 
     Attributes:

@@ -10,7 +10,7 @@ from models.rover.tree import Body, Joint, Tree
 
 
 def to_urdf(tree: Tree, *, whole: bool = False) -> str:
-    """URDF text of a rover; a locked joint becomes a fixed joint, turned by its angle or moved by its way.
+    """URDF text of a rover; a locked joint becomes a fixed joint, turned or moved by its coordinate.
 
     Stops become the limits of a revolute or prismatic joint; what else URDF wants there is without bound (`ENDLESS`).
 
@@ -18,7 +18,7 @@ def to_urdf(tree: Tree, *, whole: bool = False) -> str:
         tree: of the rover.
         whole: with a shape for every body, couplings as mimic joints, and loops as elements <loop>, which are ours:
             other programs leave them out. Else wheels alone have shapes, and joints that follow stay free. A body
-            without a size of its own is shown as the box of its mass and moments; the name of that shape begins with
+            without a size is shown as the box of its mass and moments; the name of that shape begins with
             `equivalent_box`.
 
     Raises:

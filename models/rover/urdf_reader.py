@@ -134,7 +134,7 @@ def _bounded(limit: ElementTree.Element) -> bool:
 def read_xml(text: str, deepest: int = _DEEPEST) -> ElementTree.Element:
     """The elements of an XML text without entities; ValueError: it is none, or is beyond a limit."""
     if len(text) > MOST_CHARACTERS:
-        raise ValueError(f"{len(text)} characters, allowed: up to {MOST_CHARACTERS}; meshes are files of their own")
+        raise ValueError(f"{len(text)} characters, allowed: up to {MOST_CHARACTERS}; meshes are separate files")
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise ValueError("a document type or an entity (<!DOCTYPE, <!ENTITY), allowed: elements alone")
     try:
@@ -252,7 +252,7 @@ def _origin(element: ElementTree.Element, what: str) -> tuple[FloatArray, FloatA
     if "quat_xyzw" not in origin.attrib:
         return np.array(place), rotation_of(*angles)
     if "rpy" in origin.attrib or abs(math.hypot(*turn) - 1.0) > _UNIT:
-        allowed = f"a quaternion of length 1 within {_UNIT:g}, and no rpy besides"
+        allowed = f"a quaternion of length 1 within {_UNIT:g}, without rpy"
         raise ValueError(f"{what}: origin {dict(origin.attrib)}, allowed: {allowed}")
     return np.array(place), _rotation_of_quaternion(np.array(turn) / math.hypot(*turn))
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from models.kernels.compiled import FloatArray
 
 # How far an axle may be from the base frame's y axis [rad], and the middle of a wheel from its axle [m].
-_ASKEW, _BESIDE_M = 0.01, 1e-3
+_ASKEW, _OFF_M = 0.01, 1e-3
 _LEAST_M, _MOST_M = 0.005, 5.0
 _FRAME = "x forward, y to port, z up; a first link without mass and a fixed joint turn the base"
 
@@ -176,9 +176,9 @@ def _wheel(links: Links, head: str, radius: float | None, width: float | None) -
     if round_one is not None:
         link, shape = round_one
         middle = links.placed[link].origin + links.placed[link].axes @ shape.origin
-        beside = middle - origin
-        off = float(np.hypot(beside[0], beside[2]))
-        if off > _BESIDE_M:
+        apart = middle - origin
+        off = float(np.hypot(apart[0], apart[2]))
+        if off > _OFF_M:
             raise ValueError(f"{what}: the middle of its shape is {1e3 * off:.3g} mm off its axle, allowed: on it")
         centre[1] = middle[1]
         if radius is None:

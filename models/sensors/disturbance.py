@@ -39,8 +39,8 @@ class SensorDisturbances(NamedTuple):
         zero_shift: (channels,) offset that each channel has from the first touch of the obstacle on [V].
         structure: (shields, 2) deflection and rate of the structure, as a force [N, N/s].
         run_up: (channels, 2) vibration of each channel for a mean square of 1 N^2, and its rate.
-        force: (channels,) force on each sensor beside its load [N], of the newest sample.
-        volts: (channels,) voltage of each channel beside its signal [V], of the newest sample.
+        force: (channels,) force on each sensor in addition to its load [N], of the newest sample.
+        volts: (channels,) voltage of each channel in addition to its signal [V], of the newest sample.
     """
 
     hum: float

@@ -3,7 +3,7 @@
 To be minimised is x'H x / 2 + f'x with H positive definite, over lower <= x <= upper, and limits of A x that may be
 exceeded at a cost. A dual active-set method (Goldfarb and Idnani 1983) finds the exact solution: each step adds the
 limit that is violated most, or drops one whose multiplier would change its sign. The bounds are independent of each
-other and the soft limits add to the diagonal, so each system of equations on the way is positive definite.
+other and the soft limits add to the diagonal, so each system of equations to be solved is positive definite.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _respond(p: QuadraticProgram) -> None:
 
 @kernel
 def _approach(p: QuadraticProgram, count: int) -> int:
-    """Multipliers that hold the binding limits, or as far on the way as one becomes 0; its place, or -1."""
+    """Set the multipliers that hold the binding limits, or go until one becomes 0. Returns its place, or -1."""
     for k in range(count):
         i = p.binding[k]
         p.wanted[k, 0] = p.free[i] - (p.upper[i] if p.side[i] > 0 else p.lower[i])

@@ -17,7 +17,7 @@ def stability_margin(standing: StandingEquations) -> float:
     """The force-angle margin of a rover at rest [rad]: least over the edges of its support polygon.
 
     The polygon joins the outermost contact points, seen along gravity. A contact between two others in one line there,
-    such as a middle wheel on the ground beside a front wheel on an obstacle, is a corner too: otherwise an edge would
+    such as a middle wheel on the ground behind a front wheel on an obstacle, is a corner too: otherwise an edge would
     lead through the air over it, and the rover may turn about either part. The angle at an edge lies between gravity
     and the perpendicular from the centre of mass to that edge, both seen along the edge (Papadopoulos and Rey, 1996).
     The ground could be turned by so much about that edge before the rover tips, its joints held. Below 0: it tips now.

@@ -35,7 +35,7 @@ _HEIGHT, _ANGLE, _SPEED, _STEP = 2.0, 5.0, 0.2, 1e-5
 # Largest force, or moment about 1 m, that may be left over, over the weight: an optimum of the slip is flat. On ground
 # as stiff as steel rounding of the height leaves more.
 _LEFT_OVER, _ROUNDED = 1e-11, 1e-8
-# Newton's steps: so many at most, or on the way, none longer than this in units, halved down to this share.
+# Newton's steps: so many at most, or between, none longer than this in units, halved down to this share.
 _ROUNDS, _FEW, _LONGEST, _SHORTEST = 40, 12, 5.0, 1e-3
 # Slips to begin with: of sand, and of firm ground, whose friction is level beyond a small one.
 _STARTS = (0.2, 0.02)
@@ -44,7 +44,7 @@ _DEEPEST, _TOUCHING = 0.9, 1e-14
 # A state that is not found at once is followed from a start that is held, while it is let go: the first and the
 # least step, as shares.
 _FIRST, _LEAST = 0.25, 2e-3
-# A wheel that bears less than this share of the mean when the way ends is what ended it.
+# A wheel that bears less than this share of the mean when the steps end is what ended them.
 _LIFTING = 0.02
 
 
@@ -190,7 +190,7 @@ class SteadyRover:
         """The unknowns, from a start where a force holds the rover that is taken away, step by step.
 
         Raises:
-            NoSteadyStateError: on the way a wheel lifts, or traction is exhausted.
+            NoSteadyStateError: before it is found, a wheel lifts, or traction is exhausted.
         """
         held = self._look(x)[: x.size]
         share, step, direction = 0.0, _FIRST, np.zeros(x.size)

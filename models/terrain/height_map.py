@@ -24,7 +24,7 @@ from models.rover.points import Direction
 
 # Newton's steps to the foot point at most; it is met once it is left by less than this, squared [m^2]. An error of the
 # foot point enters the distance squared, over the wheel's diameter, and the normal as it is: with three steps, a wheel
-# on a rough mound took 7e-4 of the work from a closed way.
+# on a rough mound took 7e-4 of the work from a closed path.
 STEPS, _NEAR = 6, 1e-16
 # Where the surface is hollow nearly as narrow as the wheel, a step of Newton's method has no good direction: below this
 # determinant the step is taken without the curvature.
@@ -62,7 +62,7 @@ def make_height_map(height: npt.ArrayLike, x: float, y: float, spacing: float) -
     """A height map.
 
     Args:
-        height: (columns, rows) [m] at the nodes, along x and along y; 4 or more each way.
+        height: (columns, rows) [m] at the nodes, along x and along y; 4 or more along each.
         x: of the first node [m].
         y: of the first node [m].
         spacing: of the nodes [m].
@@ -97,7 +97,7 @@ def _slopes(relief: HeightMap) -> tuple[FloatArray, FloatArray]:
 
 @kernel
 def local(relief: HeightMap, x: float, y: float) -> tuple[float, float, float, float, float, float]:
-    """The surface at (x, y) [m], on the map or beside it.
+    """The surface at (x, y) [m], on the map or outside it.
 
     Returns:
         Height [m], its slopes by x and by y, and its second derivatives by xx, xy and yy [1/m].
@@ -130,7 +130,7 @@ def local(relief: HeightMap, x: float, y: float) -> tuple[float, float, float, f
 
 @kernel
 def _weights(s: float, place: int) -> tuple[float, float, float]:
-    """Weight of one of four heights and its derivatives by s, the share of the way from the second to the third."""
+    """Weight of one of four heights and its derivatives by s, the share from the second to the third."""
     if place == 0:
         return 0.5 * s * (s * (2.0 - s) - 1.0), 0.5 * (s * (4.0 - 3.0 * s) - 1.0), 2.0 - 3.0 * s
     if place == 1:

@@ -1,12 +1,12 @@
-"""The way of least cost between two places of a height map, for a rover whose cost of a metre depends on the grade.
+"""The route of least cost between two places of a height map, for a rover whose cost of a metre depends on the grade.
 
 The map becomes a grid whose nodes are joined to 16 neighbours: along the axes, the diagonals and the knight's moves. A
 state is a node and one of these 16 headings: from it the rover goes on along its heading, or turns to the next heading,
 which costs in proportion to the angle. A rover that goes along an edge stands with each wheel on the surface, headed
-along the edge; its height is the mean of those under its wheels. Edges on which a wheel is beside the map, or that are
+along the edge; its height is the mean of those under its wheels. Edges on which a wheel is outside the map, or that are
 too steep or tilt the rover too far, are left out. Dijkstra's algorithm is that of scipy.sparse.csgraph.
 
-A way between 16 headings has corners that only the grid makes. So in the end its corners are left out where the
+A route between 16 headings has corners that only the grid makes. So in the end its corners are left out where the
 straight line between two others costs less.
 """
 
@@ -37,7 +37,7 @@ Cost = Callable[[FloatArray], FloatArray]
 
 
 class MapRoute(NamedTuple):
-    """A way over the map.
+    """A route over the map.
 
     Attributes:
         places: (points, 2) [m].
@@ -51,7 +51,7 @@ class MapRoute(NamedTuple):
 
 
 class Traverse(NamedTuple):
-    """What a rover is for a way.
+    """What is known of a rover for a route.
 
     Attributes:
         wheels: (wheels, 2) places of the wheels, x ahead and y to port of its origin [m].
@@ -68,7 +68,7 @@ class Traverse(NamedTuple):
 
 @kernel
 def _heights(relief: HeightMap, x: FloatArray, y: FloatArray, out: FloatArray) -> None:
-    """Heights [m] at places [m]; NaN beside the map."""
+    """Heights [m] at places [m]; NaN outside the map."""
     columns, rows = relief.height.shape
     one = relief.spacing
     for i in range(x.size):
@@ -97,7 +97,7 @@ def least_cost(
     spacing: float | None = None,
     heading: float | None = None,
 ) -> MapRoute:
-    """The way of least cost from the node nearest to `start` to that nearest to `goal`, without corners that cost more.
+    """The cheapest route from the node nearest to `start` to that nearest to `goal`, without corners that cost more.
 
     Args:
         relief: the ground.
@@ -108,7 +108,7 @@ def least_cost(
         heading: of the rover at the start, from x to y [rad]; None: it costs nothing to begin in any direction.
 
     Raises:
-        ValueError: a place beside the map, a grid with too many nodes, or no way at all.
+        ValueError: a place outside the map, a grid with too many nodes, or no route at all.
     """
     places = least_cost_on_grid(relief, rover, start, goal, spacing, heading).places
     return _fewest_corners(relief, rover, _corners(places), heading)
@@ -122,7 +122,7 @@ def least_cost_on_grid(
     spacing: float | None = None,
     heading: float | None = None,
 ) -> MapRoute:
-    """The way of least cost between nodes of the grid, as `least_cost`; edges are as steep as their ends are apart."""
+    """The cheapest route between nodes of the grid, as `least_cost`; edges are as steep as their ends are apart."""
     low_x, high_x, low_y, high_y = relief.extent
     for name, (x, y) in (("start", start), ("goal", goal)):
         if not (low_x <= x <= high_x and low_y <= y <= high_y):
@@ -152,7 +152,7 @@ def least_cost_on_grid(
     ends = headings * count + last
     state = int(ends[of_start[0][ends].argmin()])
     if not math.isfinite(of_start[0][state]):
-        raise ValueError("there is no way from start to goal: all are too steep, or tilt the rover too far")
+        raise ValueError("there is no route from start to goal: all are too steep, or tilt the rover too far")
     nodes = [last]
     while state != source:
         if state % count != nodes[-1]:
@@ -178,14 +178,14 @@ def _turns(turn: float, count: int) -> Iterator[tuple[FloatArray, IntArray, IntA
 
 
 def _corners(places: FloatArray) -> FloatArray:
-    """Both ends of a way, and its places where it changes its direction."""
+    """Both ends of a route, and its places where it changes its direction."""
     steps = np.diff(places, axis=0)
     turned = np.abs(steps[1:, 0] * steps[:-1, 1] - steps[1:, 1] * steps[:-1, 0]) > 1e-9
     return places[np.concatenate([[True], turned, [True]])[: len(places)]]
 
 
 def _fewest_corners(relief: HeightMap, rover: Traverse, places: FloatArray, heading: float | None) -> MapRoute:
-    """The way without those corners that cost more than the straight line past them; the dearest first."""
+    """The route without those corners that cost more than the straight line past them; the dearest first."""
     best = way_along(relief, rover, places, heading=heading)
     while len(best.places) > 2:
         shorter = min(
@@ -193,7 +193,7 @@ def _fewest_corners(relief: HeightMap, rover: Traverse, places: FloatArray, head
                 way_along(relief, rover, np.delete(best.places, corner, axis=0), heading=heading)
                 for corner in range(1, len(best.places) - 1)
             ),
-            key=lambda way: way.cost,
+            key=lambda route: route.cost,
         )
         if not shorter.cost < best.cost:
             break
@@ -235,7 +235,7 @@ def _cost(
 def way_along(
     relief: HeightMap, rover: Traverse, places: FloatArray, step: float = 0.05, heading: float | None = None
 ) -> MapRoute:
-    """Length and cost of a given way, straight between its places (n, 2) [m], in steps of at most `step` [m].
+    """Length and cost of a given route, straight between its places (n, 2) [m], in steps of at most `step` [m].
 
     Args:
         relief: the ground.

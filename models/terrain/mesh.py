@@ -140,7 +140,7 @@ def _neighbours(vertex: IntArray) -> tuple[IntArray, IntArray]:
             if edge in owner:
                 raise ValueError(
                     f"mesh: triangles {owner[edge][0]} and {number} have an edge in one direction, allowed: at most "
-                    "two triangles at an edge, which face one way"
+                    "two triangles at an edge, which face the same side"
                 )
             owner[edge] = number, k
     opposite, neighbour = np.full(vertex.shape, -1, np.int64), np.full(vertex.shape, -1, np.int64)

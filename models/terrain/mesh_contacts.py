@@ -252,7 +252,7 @@ def _from_corner(mesh: TriangleMesh, triangle: int, k: int, centre: Direction) -
 
 @kernel
 def _leads_to(away: Direction, along: Direction) -> bool:
-    """Whether a way along the surface comes nearer to the centre; at right angles, by rounding, it does not."""
+    """Whether a path along the surface comes nearer to the centre; at right angles, by rounding, it does not."""
     nearer = dot(away, along)
     return nearer > 0.0 and nearer * nearer > _LEVEL * dot(away, away) * dot(along, along)
 

@@ -137,7 +137,7 @@ def check_invariants(invariants: Invariants, span: float) -> None:
 
 @kernel
 def _turned_by_servos(driven: IntArray, v: FloatArray) -> bool:
-    """Whether a driven joint turns: legs then move the body beside the wheels, and its slip says nothing."""
+    """Whether a driven joint turns: legs then move the body in addition to the wheels, and its slip says nothing."""
     turned = False
     for speed in driven:
         turned = turned or abs(v[speed]) > STANDS_RADPS

@@ -76,7 +76,7 @@ def make_ledger(work: Workspace, hitting_wheels: int, speeds: int) -> Ledger:
     """A ledger in which nothing is noted.
 
     Args:
-        work: of the rover, one of its own.
+        work: of the rover, used by nothing else.
         hitting_wheels: those that can hit an obstacle.
         speeds: of the tree.
     """

@@ -32,7 +32,7 @@ def dug_after(p: FloatArray, before: float, slip: float, sinkage: float, moved: 
         before: D before it [-].
         slip: In the step [-].
         sinkage: z [m].
-        moved: The larger of the axle's way and the rim's in the step [m], >= 0.
+        moved: The larger of the axle's distance and the rim's in the step [m], >= 0.
     """
     if sinkage <= 0.0:
         return 0.0

@@ -1,8 +1,8 @@
-"""The full flexible wheel in the plane: hub, ring and bending shapes in motion, Petersen 2012 (5.1)-(5.40), mended.
+"""The full flexible wheel in the plane: hub, ring and bending shapes in motion, Petersen 2012 (5.1)-(5.40), corrected.
 
 Slow and readable, for single wheels; a rover runs on the tabled shape (`models.wheel.flexible_table`). Shapes turn with
 the wheel: a point psi of the rim stands at phi = psi - theta, theta positive forward. Coordinates are x, z of the hub,
-theta, the ring's offset c, then a_k and b_k. With v' = -w the kinetic energy of the ring's mass rho A is, besides that
+theta, the ring's offset c, then a_k and b_k. With v' = -w the kinetic energy of the ring's mass rho A is, without that
 of its middle, pi rho A R / 2 of ((1 + 1/k^2) (a'^2 + b'^2 + omega^2 (a^2 + b^2)) - 4 omega (a' b - b' a)/k).
 """
 
@@ -47,7 +47,7 @@ class MovingWheel(NamedTuple):
 
 
 class _Scales(NamedTuple):
-    """Units of the scaled equations, Petersen 2012 (5.34)-(5.40), (5.35) mended: length, time, force."""
+    """Units of the scaled equations, Petersen 2012 (5.34)-(5.40), (5.35) corrected: length, time, force."""
 
     length: float
     time: float
@@ -215,7 +215,7 @@ class FlexibleDynamics:
             seconds: Length of the run [s].
             dt: Step [s]; stable below 2 over the largest natural frequency.
             hub: F_hX, F_hZ [N] and T_h [N m] on the hub, ahead, up, and positive where it spins forward.
-            driven: Coordinates that keep their speed: of a single-wheel bed the hub's way and the wheel's turn.
+            driven: Coordinates that keep their speed: of a single-wheel bed the hub's place and the wheel's turn.
         """
         steps = round(seconds / dt)
         coordinates, rest = np.empty((steps, self.q.size)), np.empty((steps, 4))

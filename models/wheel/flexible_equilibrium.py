@@ -128,7 +128,7 @@ def _imbalance(
 def balance_at_slip(
     wheels: Rims, slip: FloatArray, shear_modulus: float, start: FloatArray | None = None, weight: float = 0.0
 ) -> tuple[FloatArray, FloatArray]:
-    """The same with the shear of Janosi and Hanamoto at a slip, Petersen 2012 (5.30)-(5.33), mended.
+    """The same with the shear of Janosi and Hanamoto at a slip, Petersen 2012 (5.30)-(5.33), corrected.
 
     Soil is sheared from where the rim meets it on, by what the rim has run ahead of it: the integral of the sliding
     speed along the rim over phi/omega, j = R (phi_1 - phi) - v/omega (x_1 - x).

@@ -1,6 +1,6 @@
 """The rim of a flexible wheel: a thin inextensible ring that bends, held by springs to a rigid hub.
 
-Petersen 2012, 5.2, with the mends of docs/reproduce/petersen_flexible_wheel.md. Angles are measured at the hub from the
+Petersen 2012, 5.2, corrected as in docs/reproduce/petersen_flexible_wheel.md. Angles are measured at the hub from the
 lowest point, positive ahead; places in the wheel's plane are complex, x ahead + i z up. A point of the rim lies at
 c - i (R + w) e^(i phi) + v e^(i phi): c is the ring's offset from the hub, w its radial deflection, outwards, and v the
 one along the rim. The ring does not stretch: v' = -w, to first order. The shapes are sines and cosines of k phi from

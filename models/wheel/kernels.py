@@ -245,7 +245,7 @@ def resultant(p: FloatArray, z: float) -> tuple[float, float, float, float]:
     """Size and direction of the normal resultant, and its shear limit.
 
     F_n = hypot(V, H) and phi = atan2(H, V) of `normal_resultants`. For `published` F_n = k V_h, Petersen 2012 (3.20)
-    with (4.28), and phi = arctan(r_hc,x / |r_hc,z|), (4.6), mended: |r_hc,z| = R - z + (V/V_int)^A_1 / 2.
+    with (4.28), and phi = arctan(r_hc,x / |r_hc,z|), (4.6), corrected: |r_hc,z| = R - z + (V/V_int)^A_1 / 2.
 
     Args:
         p: Packed parameters, shape (SIZE,).
@@ -291,7 +291,7 @@ def resultant_at_slip(p: FloatArray, z: float, slip: float) -> tuple[float, floa
 
 @kernel
 def wheel_forces(p: FloatArray, z: float, slip: float) -> tuple[float, float, float]:
-    """Force of the soil on the wheel and torque about the axle, Petersen 2012 (4.30)-(4.32) with the arctan mended.
+    """Force of the soil on the wheel and torque about the axle, Petersen 2012 (4.30)-(4.32) with the arctan corrected.
 
     For `xu` the integrals of his linear stresses, normal and shear, instead; they hold for slip 0 to 1.
 

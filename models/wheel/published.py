@@ -39,7 +39,7 @@ def _unit_regression(points: int) -> tuple[float, float]:
 
 
 def regression(radius: float, width: float, points: int = POINTS) -> tuple[float, float]:
-    """Regresses the hypervolume coefficient of exponent 0 on the volume, Petersen 2012 (3.12) mended and (3.14)-(3.19).
+    """Regresses the hypervolume coefficient of exponent 0 on volume, Petersen 2012 corrected (3.12), (3.14)-(3.19).
 
     ln c_v = a_0 + a_1 ln V with c_v = 2 a b / V (no width in print), A_1 = -a_1 and V_int = exp(-a_0 / a_1). Both are a
     matter of sampling: here `points` sinkages equally spaced over (0, R]. V scales with b R^2 and c_v with 1/R, so one

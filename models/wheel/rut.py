@@ -1,4 +1,4 @@
-"""Rut memory: a wheel on soil compacted by earlier wheels. An option besides `models.wheel.kernels`.
+"""Rut memory: a wheel on soil compacted by earlier wheels. An option in addition to `models.wheel.kernels`.
 
 Soil once pressed down to z_0 has sprung back to (1 - gamma) z_0. A following wheel meets it there, loads it along the
 line on which it was relieved, Petersen 2012 (4.25) and Figure 4.6, and from z_0 on along the law of fresh soil, (4.1);

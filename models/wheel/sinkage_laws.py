@@ -99,7 +99,7 @@ class Bekker(SinkageLaw):
 
 @dataclass(frozen=True, slots=True)
 class Reece(SinkageLaw):
-    """p = (c k'_c + gamma b k''_phi) (z/b)^n, Petersen 2012 (2.3), where the b beside gamma is missing in print.
+    """p = (c k'_c + gamma b k''_phi) (z/b)^n, Petersen 2012 (2.3), where the b after gamma is missing in print.
 
     Xu 2021 (24) is the same with k_1 = c k'_c and k_2 = gamma k''_phi.
 

@@ -125,7 +125,7 @@ def wheel_forces(p: FloatArray, u: float, slip: float) -> tuple[float, float, fl
 
 @kernel
 def lateral_force(p: FloatArray, limit: float, slip_angle: float) -> float:
-    """Lateral force against the sideways motion, Xu 2021 (32) mended: (c A + N tan(friction angle))(1 - exp(-B alpha)).
+    """Lateral force against sideways motion, Xu 2021 (32) corrected: (c A + N tan(friction angle))(1 - exp(-B alpha)).
 
     Args:
         p: Packed parameters, shape (SIZE,).

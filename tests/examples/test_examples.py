@@ -1,4 +1,4 @@
-"""Each program of examples/ runs and prints what its docstring says, and the index of the docs names it."""
+"""Each program of examples/ runs and prints what its docstring says, and the index of the docs leads to it."""
 
 from __future__ import annotations
 
@@ -68,11 +68,10 @@ def test_a_program_prints_what_its_docstring_says_and_draws_its_picture(
         assert matplotlib.image.imread(tmp_path / picture)[..., :3].std() > 0.01, "it is empty"
 
 
-def test_every_program_is_run_and_the_index_of_the_docs_names_it(examples, pytestconfig):
+def test_every_program_is_run_and_the_index_of_the_docs_leads_to_them(examples, pytestconfig):
     there = {path.stem for path in examples.glob("*.py")}
     assert there == PROGRAMS.keys() | RUN_OTHERWISE
-    index = (pytestconfig.rootpath / "docs" / "index.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"\.\./examples/(\w+)\.py", index)) == there
+    assert "](../examples)" in (pytestconfig.rootpath / "docs" / "index.md").read_text(encoding="utf-8")
 
 
 def test_every_program_says_how_to_run_it_and_names_only_what_is_there(examples, pytestconfig):

@@ -75,7 +75,7 @@ class Amplifier:
         return protocol.frame(self._section.address, function, bytes([2 * count]) + values)
 
     def _words(self) -> dict[int, int]:
-        """What each register holds now."""
+        """Returns what each register holds now."""
         if not self.frozen:
             volts = [self._readings.volts(channel) for channel in range(len(self._registers))]
             counts = [round(volt / self._section.V_per_count) for volt in volts]

@@ -84,7 +84,7 @@ class _SimulatedEncoder:
 
 
 class EncoderBus(RtuBus):
-    """A `SimulatedSerialDevice` with faults of its own: encoders at several addresses of a line.
+    """A `SimulatedSerialDevice` that has its own faults: encoders at several addresses of a line.
 
     Args:
         instrument: that measures the joints.

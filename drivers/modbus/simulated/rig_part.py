@@ -13,7 +13,7 @@ from drivers.sim.protocol.plant_ports import CylinderPorts
 
 
 def simulated_ports(settings: ModbusValvesSettings, cylinders: CylinderPorts) -> list[SimulatedPort]:
-    """The line of the board, and that of the regulators if they have one of their own.
+    """Returns the line of the board, and the line of the regulators if that is another one.
 
     Args:
         settings: of the driver.

@@ -149,5 +149,5 @@ def span(asked: bytes, length: int) -> tuple[int, int]:
 
 
 def registers(values: Sequence[int]) -> bytes:
-    """Data of an answer with registers, each a number of 16 bits, signed or not."""
+    """Returns the data of an answer with registers, each a number of 16 bits, signed or not."""
     return bytes([2 * len(values)]) + struct.pack(f">{len(values)}H", *(value & 0xFFFF for value in values))

@@ -33,7 +33,7 @@ _MARKER = struct.Struct("<i3ffhf")
 
 
 class FrameContent(NamedTuple):
-    """What a frame holds besides the rigid bodies.
+    """What a frame holds in addition to the rigid bodies.
 
     Attributes:
         marker_sets: name and markers [m].

@@ -37,7 +37,7 @@ class ServerOptions(msgspec.Struct, frozen=True):
         natnet: version of its protocol.
         clock_ppm: how much faster than ours its clock is [1e-6].
         knows_exposure: the cameras tell the middle of their exposure.
-        scene: what it streams besides.
+        scene: what it streams in addition.
         bodies: other rigid bodies, that do not move.
         repeated: a second body has the same streaming ID.
     """
@@ -113,7 +113,7 @@ class MotionServer:
         return messages.message(MessageKind.UNRECOGNIZED)
 
     def wake(self, now_ns: int) -> int:
-        """When the next frame is sent, or looked for."""
+        """Returns when the next frame is sent, or looked for."""
         if self._heard_ns is None or now_ns - self._heard_ns > FORGETS_NS:
             self._heard_ns = None
             return NEVER_NS
@@ -169,5 +169,5 @@ class MotionServer:
         return frame_message(frame, self.version, options.scene, received=exposed)
 
     def _ticks(self, t_ns: int) -> int:
-        """Time of its clock."""
+        """Returns the time of its clock."""
         return round((t_ns * (1.0 + self._options.clock_ppm * 1e-6) + _BEGAN_NS) * CLOCK_HZ * 1e-9)

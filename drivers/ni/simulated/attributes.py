@@ -177,7 +177,7 @@ ATTRIBUTES: Mapping[str, Mapping[int, Attribute]] = {
 
 
 def value_of(call: str, number: int, chassis: Chassis, task: Task, named: str = "") -> Any:
-    """Value of an attribute.
+    """Returns the value of an attribute.
 
     Args:
         call: of the server, a key of ATTRIBUTES.

@@ -6,7 +6,7 @@ rig gives them; without a config, the modules are, as `hil devices` shows them:
 cDAQ1       chassis, with the watchdog          cDAQ1Mod2   digital outputs: valves from port0/line0 on
 cDAQ1Mod1   IEPE inputs: the sampled channels   cDAQ1Mod3   analog outputs: regulators from ao0 on
 cDAQ1Mod5   inputs of the valves' pressures     cDAQ1Mod4   digital inputs: E-stop on port0/line0, high while whole
-cDAQ1Mod6   slow inputs with a clock of their own: the load channels
+cDAQ1Mod6   slow inputs with a separate clock: the load channels
 """
 
 from __future__ import annotations
@@ -212,18 +212,18 @@ class Chassis:
                 self._rest(self.watchdog)
 
     def available(self, task: Task) -> int:
-        """Number of unread samples."""
+        """Returns the number of unread samples."""
         return self.acquired(task) - task.position if task.running else 0
 
     def acquired(self, task: Task) -> int:
-        """Samples of each channel since the start."""
+        """Returns the samples of each channel since the start."""
         if not task.running:
             return 0
         taken = self.sampled(task).taken() - task.first
         return taken if task.continuous else min(taken, task.buffer)
 
     def generated(self, task: Task) -> int:
-        """Samples of each output since the start."""
+        """Returns the samples of each output since the start."""
         if task.wave is None or not task.running:
             return 0
         done = round((self._host.now_ns() - task.began_ns) * 1e-9 * task.rate_hz)
@@ -299,7 +299,7 @@ class Chassis:
         return values
 
     def overload_exists(self, task: Task) -> bool:
-        """Whether a channel of a task was at full scale since the last query; `overloaded` lists which."""
+        """Returns whether a channel of a task was at full scale since the last query; `overloaded` lists which."""
         with self._lock:
             self.overloaded = sorted(self._overloaded.intersection(channel.name for channel in task.channels))
             self._overloaded.difference_update(self.overloaded)
@@ -336,7 +336,7 @@ class Chassis:
                     self._set(line, float(int(value) >> line_number(line) & 1))
 
     def read_lines(self, task: Task) -> list[tuple[bool, ...]]:
-        """States of the lines of each channel of a task; the E-stop's is the first of its module."""
+        """Returns the states of the lines of each channel of a task; the E-stop's is the first of its module."""
         self.start(task, automatic=True)
         states = {**self.lines, self._names.inputs[0]: not self.e_stop}
         if task.kind == "di":

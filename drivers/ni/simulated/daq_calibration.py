@@ -40,7 +40,7 @@ class Sensors(msgspec.Struct):
             task.gains = {**task.gains, channel.name: 1.0 / self.wires.get(channel.physical, 1.0)}
 
     def calls(self) -> Mapping[str, Callable[[Any], dict[str, Any]]]:
-        """Calls of the device server about physical channels, by name."""
+        """Returns the calls of the device server about physical channels, by name."""
 
         def configure(request: Any) -> dict[str, Any]:
             self._of(request)

@@ -185,7 +185,7 @@ def named_channels(
     measures: int = VOLTAGE,
     limits: tuple[float, float] = (0.0, 0.0),
 ) -> list[VirtualChannel]:
-    """Virtual channels of a list or range of physical ones, numbered where several share one name."""
+    """Returns the virtual channels of a list or range of physical ones, numbered where several share one name."""
     each = unflatten_channel_string(physical)
     given = [name] if name and len(each) == 1 else [f"{name}{i}" if name else channel for i, channel in enumerate(each)]
     return [
@@ -195,7 +195,7 @@ def named_channels(
 
 
 def digital_channels(lines: str, name: str, *, together: bool) -> list[VirtualChannel]:
-    """Channels of a list or range of lines or whole ports: one each, or one of all of them `together`."""
+    """Returns the channels of a list or range of lines or whole ports: one each, or one of all of them `together`."""
     each = [line for item in unflatten_channel_string(lines) for line in _lines_of(item)]
     if not together or len(each) == 1:
         return named_channels(", ".join(each), name, 1.0)
@@ -203,7 +203,7 @@ def digital_channels(lines: str, name: str, *, together: bool) -> list[VirtualCh
 
 
 def line_number(line: str) -> int:
-    """Number of a line in its port: its bit in the port's value."""
+    """Returns the number of a line in its port: its bit in the port's value."""
     return int(line.rpartition("/line")[2])
 
 

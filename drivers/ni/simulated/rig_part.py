@@ -75,7 +75,7 @@ class NiRigPart(SimulatedServer):
 
 
 def _as_in_config(setup: ServerSetup, usual: ChannelNames) -> ChannelNames:
-    """Names of the channels that the config gives; the usual ones of what it does not name."""
+    """Returns the names of the channels that the config gives; the usual ones of what it does not name."""
     names, rig = usual, setup.rig
     if rig is None:
         return names

@@ -119,11 +119,11 @@ class NiService:
         self.chassis.reset()
 
     def handlers(self) -> dict[str, Handler]:
-        """What each method does, by its name."""
+        """Returns what each method does, by its name."""
         return {name: self._handler(SERVICE.methods_by_name[name], call) for name, call in self._calls().items()}
 
     def _handler(self, method: Any, call: Callable[[Any], Fields]) -> Handler:
-        """What one method does, from a function of its request that returns the fields of its answer."""
+        """Returns what one method does, from a function of its request that returns the fields of its answer."""
         asked, answered = GetMessageClass(method.input_type), GetMessageClass(method.output_type)
 
         def handle(request: bytes) -> bytes:
@@ -201,7 +201,7 @@ class NiService:
         }
 
     def _attribute(self, call: str) -> Callable[[Any], Fields]:
-        """What a call that reads an attribute does. A number is of the type of the answer."""
+        """Returns what a call that reads an attribute does. A number is of the type of the answer."""
         field = GetMessageClass(SERVICE.methods_by_name[call].output_type).DESCRIPTOR.fields_by_name
         key = "value_raw" if "value_raw" in field else "value"
 

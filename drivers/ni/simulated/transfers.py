@@ -22,7 +22,7 @@ Call = Callable[[Any], Fields]
 def transfers(
     chassis: Chassis, host: Host, task: Callable[[Any], Task], misbehaviour: Callable[[], ServerFault | None]
 ) -> Mapping[str, Call]:
-    """What each of these calls does.
+    """Returns what each of these calls does.
 
     Args:
         chassis: that is read and written.
@@ -86,7 +86,7 @@ def transfers(
 
 
 def _writes(chassis: Chassis, task: Callable[[Any], Task]) -> Mapping[str, Call]:
-    """What the calls that write do."""
+    """Returns what the calls that write do."""
 
     def write(request: Any, values: Sequence[float], count: int) -> Fields:
         asked = task(request)

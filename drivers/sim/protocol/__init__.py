@@ -4,5 +4,5 @@ plant_ports  interface of simulated devices to the plant: wheels, cylinders, sam
 line         a pty with the line time of its baud rate, and the faults that can be injected into a line
 udp          the end of a line on the network, in place of a pty
 
-The devices are beside their drivers: `drivers.MAKER.simulated`.
+The devices are next to their drivers: `drivers.MAKER.simulated`.
 """

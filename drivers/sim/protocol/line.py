@@ -52,7 +52,7 @@ class Streaming(Protocol):
     """A device that also sends without being asked, from when its line is served first."""
 
     def unasked(self, now_ns: int) -> Sequence[tuple[int, bytes]]:
-        """What it has begun to send since the last call: when each message begins [ns], and its bytes.
+        """Returns what it has begun to send since the last call: when each message begins [ns], and its bytes.
 
         Called after `wake`, which returns when there may be more.
         """
@@ -60,7 +60,7 @@ class Streaming(Protocol):
 
 @runtime_checkable
 class OwnFaults(Protocol):
-    """A device with faults of its own, besides those of its line.
+    """A device that has its own faults, in addition to those of its line.
 
     Attributes:
         kinds: of them; none is one of `LineFault`.

@@ -26,7 +26,7 @@ def is_own(host: str, port: int, listed: Sequence[Path] = CONNECTIONS) -> bool:
 
 
 def user_of(host: str, port: int, connections: Sequence[Path] = CONNECTIONS) -> int | None:
-    """Number of the user; None: the other end is not on this computer, or the connection is gone.
+    """Returns the number of the user; None: the other end is not on this computer, or the connection is gone.
 
     Args:
         host: address that a connection comes from.

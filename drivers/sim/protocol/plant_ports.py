@@ -18,10 +18,10 @@ class AxlePorts(Protocol):
     """The six axles, in the order of the wheel names."""
 
     def speed_radps(self, wheel: int) -> float:
-        """Speed of an axle [rad/s], positive rolling forward."""
+        """Returns the speed of an axle [rad/s], positive rolling forward."""
 
     def angle_rad(self, wheel: int) -> float:
-        """Angle of an axle since the start [rad]."""
+        """Returns the angle of an axle since the start [rad]."""
 
     def hold(self, wheel: int, speed_radps: float) -> None:
         """Command the drive to hold a speed."""
@@ -33,17 +33,17 @@ class AxlePorts(Protocol):
         """Set its output to zero."""
 
     def current_A(self, wheel: int) -> float:
-        """Current of its motor [A], positive where it drives forward."""
+        """Returns the current of its motor [A], positive where it drives forward."""
 
     def supply_V(self) -> float:
-        """Voltage of the motors' supply [V]."""
+        """Returns the voltage of the motors' supply [V]."""
 
 
 class Servos(Protocol):
     """The driven joints, in the order of the servos' names; each holds an angle, or its output is zero."""
 
     def angle_rad(self, joint: int) -> float:
-        """Angle of a joint [rad], as the rover's own coordinate."""
+        """Returns the angle of a joint [rad], as the rover's own coordinate."""
 
     def speed_radps(self, joint: int) -> float:
         """Its rate [rad/s]."""
@@ -73,7 +73,7 @@ class CylinderPorts(Protocol):
         """Switch a valve on or off."""
 
     def pressure_Pa(self, valve: int) -> float:
-        """Gauge pressure of the chamber at a valve."""
+        """Returns the gauge pressure of the chamber at a valve."""
 
     def regulate(self, regulator: int, pressure_Pa: float) -> None:
         """Set a regulator to a gauge pressure."""
@@ -91,16 +91,16 @@ class Analog(Protocol):
     channels: int
 
     def taken(self) -> int:
-        """Number of samples of each channel so far."""
+        """Returns the number of samples of each channel so far."""
 
     def copy(self, first: int, volts: npt.NDArray[np.float64]) -> None:
         """Copy samples first, first + 1, ... [V] into volts (n, channels). Raises OverflowError: overwritten."""
 
     def at_ns(self, sample: int) -> int:
-        """When a sample is taken [ns of CLOCK_MONOTONIC]."""
+        """Returns when a sample is taken [ns of CLOCK_MONOTONIC]."""
 
     def due_ns(self, count: int) -> int:
-        """When so many samples of each channel can first be there [ns of CLOCK_MONOTONIC]."""
+        """Returns when so many samples of each channel can first be there [ns of CLOCK_MONOTONIC]."""
 
     def read_in_blocks(self, first: int, count: int) -> None:
         """From a sample on, so many are read at a time: the rig may make them in this rhythm."""
@@ -159,7 +159,7 @@ class ChannelReadings(Protocol):
     """The newest readings of channels that an amplifier reads."""
 
     def volts(self, channel: int) -> float:
-        """Newest sample of a channel [V]."""
+        """Returns the newest sample of a channel [V]."""
 
 
 class LoadReadings(ChannelReadings, Instrument, Protocol):

@@ -65,7 +65,7 @@ class ReadingStream:
         return min(self._waiting[0][0], self._look_ns) if self._waiting else self._look_ns
 
     def newest(self) -> tuple[float, ...] | None:
-        """Values of the newest reading, for a device that is asked for one; None: there is none."""
+        """Returns the values of the newest reading, for a device that is asked for one; None: there is none."""
         readings = self._instrument.since(0)
         return readings[-1][2] if readings else None
 
@@ -109,7 +109,7 @@ class StreamingDevice(ABC):
         return self._stream.wake_ns
 
     def unasked(self, now_ns: int) -> list[tuple[int, bytes]]:  # noqa: ARG002
-        """What it has begun to send since the last call."""
+        """Returns what it has begun to send since the last call."""
         outbox, self._outbox = self._outbox, []
         return outbox
 
@@ -119,4 +119,4 @@ class StreamingDevice(ABC):
 
     @abstractmethod
     def _message(self, values: tuple[float, ...] | None) -> bytes:
-        """What it sends of a reading; None: the instrument lost it; b"": nothing."""
+        """Returns what it sends of a reading; None: the instrument lost it; b"": nothing."""

@@ -93,7 +93,7 @@ class _Method:
 
 
 class Call:
-    """A call under way."""
+    """A call that has not ended."""
 
     def __init__(self, channel: ServedChannel, name: str, request: bytes, deserialise: Any, timeout: float) -> None:
         self._channel, self._name, self._request, self._deserialise = channel, name, request, deserialise

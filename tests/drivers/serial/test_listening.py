@@ -252,7 +252,7 @@ def test_a_silent_port_is_told_from_one_with_unreadable_bytes(listener):
         listener.link.ask(b"are you?", yes)
     listener.device.sends, listener.device.text = True, "N"
     with pytest.raises(
-        LinkLostError, match=r"what came is damaged: 42 bytes without an end; check the baud rate, 115200"
+        LinkLostError, match=r"the answer is damaged: 42 bytes without an end; check the baud rate, 115200"
     ):
         listener.link.ask(b"are you?", yes)
 

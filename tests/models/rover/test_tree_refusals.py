@@ -154,7 +154,7 @@ def test_a_wheel_that_is_the_base_is_refused():
 
 def test_a_wheel_on_a_locked_axle_is_refused():
     locked = replace(GOOD_TREE.joints[-1], locked_at=0.0)
-    with pytest.raises(ValueError, match="wheel rear_right hangs on a locked joint"):
+    with pytest.raises(ValueError, match="wheel rear_right is carried by a locked joint"):
         Rover(replace(GOOD_TREE, joints=(*GOOD_TREE.joints[:-1], locked)))
 
 
