@@ -5,10 +5,11 @@ differ. The place of a table in a page is that between the comments `<!-- NAME -
 name is the heading above it. A number in a sentence, or in a table that quotes another, has `<!--value:NAME-->`
 after it: its text is in the file under `values`, and under `quotes` the page, table and row that it is taken from.
 
-In a file a table has: `by`, the script that makes it, with its options; `apart`, why `make figures-check` leaves it
-out; `from`, when; `seconds` of a processor that it takes, if measured; `tolerance`, relative, to which its numbers come
-again; `timings`, columns that are compared as ratios to their first row, for they are of one `machine`; `rows`, lists
-of cells, or lines that are no row.
+Of benchmarks and reproductions `sentences` has the numbers of the text by heading. A table has: `by`, the script that
+makes it, with its options; `apart`, why `make figures-check` leaves it out; `from`, when; `seconds` of a processor that
+it takes, where the tests make it again; `tolerance`, relative, to which its numbers come again; `timings`, columns that
+are compared as ratios to their first row, for they are of one `machine`; `rows`, lists of cells, or lines that are no
+row.
 """
 
 from __future__ import annotations
@@ -16,15 +17,17 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path("docs/figures/data")
-# All tables of these pages are figures; of other pages those between marks.
+# All tables of these pages are figures; of other pages those between marks, and those that their file names.
 WHOLE = re.compile(r"README\.md|docs/benchmarks(/\w+)?\.md|docs/reproduce/[\w-]+\.md")
+# Of these pages the numbers of all sentences are held too, in their order under each heading.
+HELD = re.compile(r"docs/(benchmarks|reproduce)/[\w-]+\.md")
 MARK = re.compile(r"<!-- (?!generated|end)([\w ]+) -->")
 VALUE = re.compile(r"<!--value:([\w-]+)-->")
 # a minus is one where no range ends: 3-4 are two numbers
@@ -46,10 +49,17 @@ def file_of(page: str, root: Path = ROOT) -> Path:
     return (root / FOLDER / page.removeprefix("docs/")).with_suffix(".json")
 
 
-def tables_of(page: str, text: str) -> dict[str, list[Row]]:
-    """Tables of a page with a digit in them, by name, row by row."""
+def tables_of(page: str, text: str, held: Container[str] | None = None) -> dict[str, list[Row]]:
+    """Tables of a page with a digit in them, by name, row by row.
+
+    Args:
+        page: its path from the root of the tree.
+        text: of the page.
+        held: names of unmarked tables that count too; None: those that the page's file names.
+    """
+    held = data_of(page)["tables"] if held is None else held
     found: dict[str, list[str]] = {}
-    heading = name = ""
+    heading, name, marks = "", "", set[str]()
     marked = fenced = False
     for line in text.splitlines():
         fenced ^= line.lstrip().startswith("```")
@@ -60,14 +70,31 @@ def tables_of(page: str, text: str) -> dict[str, list[Row]]:
         if mark := MARK.fullmatch(line):
             name, marked = mark[1], True
             found[name] = []
+            marks.add(name)
         elif line == "<!-- end -->":
             name, marked = "", False
-        elif marked or (line.startswith("|") and WHOLE.fullmatch(page)):
+        elif marked or line.startswith("|"):
             name = name or _free(heading, found)
             found.setdefault(name, []).append(line)
         else:
             name = ""
-    return {name: [_row(line) for line in lines] for name, lines in found.items() if re.search(r"\d", "".join(lines))}
+    return {
+        name: [_row(line) for line in lines]
+        for name, lines in found.items()
+        if re.search(r"\d", "".join(lines)) and (name in marks or name in held or WHOLE.fullmatch(page))
+    }
+
+
+def sentences_of(page: str, text: str) -> dict[str, str]:
+    """Numbers outside of tables and blocks of code, by heading."""
+    found: dict[str, str] = {}
+    if HELD.fullmatch(page):
+        bare = re.sub(r"```.*?```|\]\([^)]*\)|<!--.*?-->|^\|.*?$", "", text, flags=re.DOTALL | re.MULTILINE)
+        for part in re.split(r"^#+ ", bare, flags=re.MULTILINE)[1:]:
+            heading, _, rest = part.partition("\n")
+            if given := NUMBER.findall(rest):
+                found[heading] = " ".join([*found.get(heading, "").split(), *given])
+    return found
 
 
 def _free(heading: str, taken: Mapping[str, object]) -> str:
@@ -94,6 +121,8 @@ def write(page: str, text: str, root: Path = ROOT, about: Mapping[str, str] | No
         for name, rows in tables_of(page, text).items()
         for then in [data["tables"].get(name, {})]
     }
+    if HELD.fullmatch(page):
+        data["sentences"] = sentences_of(page, text)
     (root / page).parent.mkdir(parents=True, exist_ok=True)
     (root / page).write_text(text, encoding="utf-8")
     save(page, data, root)
@@ -128,6 +157,12 @@ def wrong(page: str, text: str, root: Path = ROOT) -> list[str]:
     for name in there.keys() & held.keys():
         if there[name] != held[name]:
             found += [f"{page}, {name}: {row}" for row in there[name] if row not in held[name]] or [f"{page}, {name}"]
+    says, kept = sentences_of(page, text), data.get("sentences", {})
+    found += [
+        f"{page}, numbers of sentences under {name!r}: {says.get(name)}, in its file {kept.get(name)}"
+        for name in sorted(says.keys() | kept.keys())
+        if says.get(name) != kept.get(name)
+    ]
     return [*found, *_wrong_values(page, text, data["values"], root)]
 
 

@@ -14,7 +14,7 @@ sys.path.append(str(ROOT / "docs" / "figures"))
 sys.path.append(str(ROOT / "tools"))
 from figures_check import pages as pages_with_data
 from figures_check import scripts
-from page_data import VALUE, data_of, different, tables_of, wrong
+from page_data import NUMBER, VALUE, data_of, different, sentences_of, tables_of, wrong
 
 TEXTS = pages_of_users()
 PAGES = [page for page in TEXTS if tables_of(page, TEXTS[page]) and "docs/reference/" not in page]
@@ -46,7 +46,7 @@ def test_every_table_says_where_its_numbers_are_from():
 
 
 def planted(page, text):
-    """Copies of a page with one digit other than it is: in each row of a table with a number, and each marked value."""
+    """Copies of a page with one digit other than it is: in each row, marked value, and sentence that is held."""
     lines = text.splitlines(keepends=True)
     held = {line for rows in tables_of(page, text).values() for row in rows for line in [as_line(row)]}
     places = [i for i, line in enumerate(lines) if line.strip("\n") in held and re.search(r"\d", line)]
@@ -55,6 +55,12 @@ def planted(page, text):
     for mark in VALUE.finditer(text):
         before = text[: mark.start()]
         yield changed(before) + text[mark.start() :]
+    if sentences_of(page, text):
+        words = re.sub(
+            r"```.*?```|\]\([^)]*\)|<!--.*?-->|^[#|].*?$", lambda one: "~" * len(one[0]), text, flags=re.S | re.M
+        )
+        for number in NUMBER.finditer(words):
+            yield changed(text[: number.end()]) + text[number.end() :]
 
 
 def as_line(row):
