@@ -24,7 +24,7 @@ MINUTES ?= 30
 STOPS ?= 50
 MUTANTS ?= 200
 PROCESSES ?= 2
-FIGURES = $(filter-out %/outputs.py %/code_reading.py,$(wildcard docs/figures/*.py)) docs/reproduce/macmahon.py docs/reproduce/cyril.py docs/reproduce/petersen_flexible_wheel.py docs/reproduce/walking.py
+FIGURES = $(filter-out %/outputs.py %/page_data.py %/code_reading.py,$(wildcard docs/figures/*.py)) docs/reproduce/macmahon.py docs/reproduce/cyril.py docs/reproduce/petersen_flexible_wheel.py docs/reproduce/walking.py
 
 LOCK_VENV := build/lock-venv
 UV_VERSION := 0.13.8
@@ -41,7 +41,7 @@ define CHECK_PYTHON
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev trial test test-all wheel-check test-loaded soak soak-deadlines soak-faults soak-endurance soak-page soak-cluster mutants limits fuzz bench lint docs site figures format lock clean
+.PHONY: help install install-dev trial test test-all wheel-check test-loaded soak soak-deadlines soak-faults soak-endurance soak-page soak-cluster mutants limits fuzz bench lint docs site figures figures-check format lock clean
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -134,6 +134,9 @@ site: $(DEV_STAMP) ## build the site into build/site, run its notebooks, look at
 
 figures: $(STAMP) ## make every picture and table of the docs again that a script computes, about half an hour with nothing else to do
 	for script in $(FIGURES); do echo $$script; $(BIN)/python $$script || exit 1; done
+
+figures-check: $(STAMP) ## compute what the tables of the docs say again, and compare every number with docs/figures/data; once a week, about an hour
+	$(BIN)/python tools/figures_check.py $(ARGS)
 
 format: $(DEV_STAMP) ## fix what ruff can fix by itself
 	$(BIN)/ruff check --fix-only --quiet .

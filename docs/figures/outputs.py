@@ -14,8 +14,8 @@ from typing import TypeVar
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from page_data import ROOT, write
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 Value = TypeVar("Value")
 
 
@@ -49,7 +49,7 @@ class Outputs:
         self.put(page, name, "\n".join(lines))
 
     def put(self, page: str, name: str, found: str) -> None:
-        """Print a text in Markdown, and write it into its place in a page.
+        """Print a text in Markdown, and write it into its place in a page and into the page's file of data.
 
         Args:
             page: its path from the root of the tree.
@@ -65,8 +65,7 @@ class Outputs:
         text, places = place.subn(lambda match: f"{match[1]}{found}\n{match[3]}", text)
         if places != 1:
             raise ValueError(f"{page}: {places} places `<!-- {name} -->` with `<!-- end -->`; allowed: one")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
+        write(page, text, self.root)
         print(found, flush=True)
 
 

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "figures"))
 from outputs import outputs
 
 PAGE, NAME = "docs/reproduce/uneven-ground.md", "least_energy"
-HEAD = ("way", "length", "planned", "driven", "driven over planned")
+HEAD = ("path", "length", "planned", "driven", "driven over planned")
 # The mound of tools/make_mound.py, on ground that is wide enough to go round it [m].
 PLACE_M, HEIGHT_M, WIDTH_M = (3.0, 0.1), 0.5, 0.9
 START_M, GOAL_M = (0.0, 0.0), (6.0, 0.0)

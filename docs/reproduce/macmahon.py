@@ -27,6 +27,7 @@ import strain
 import two_body
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from trials import HERE, STUDY, Section
+from written_page import write_page
 
 SECTIONS: tuple[Callable[[], Section], ...] = (
     two_body.two_body_impact,
@@ -187,9 +188,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             wrong.append(f"{PAGE} is not written from {DATA}")
         print("\n".join(wrong) or f"{len(now['numbers'])} simulations are as in {DATA}")
         return 1 if wrong else 0
-    for path, text in ((DATA, json.dumps(now, indent=1, ensure_ascii=False) + "\n"), (PAGE, page_of(now))):
-        (given.out / path).parent.mkdir(parents=True, exist_ok=True)
-        (given.out / path).write_text(text, encoding="utf-8")
+    write_page(PAGE, page_of(now), given.out)
+    (given.out / DATA).write_text(json.dumps(now, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return 0
 
 

@@ -247,8 +247,8 @@ springs (1 MN/m, 0.8 MN/m). Not compared: what the drawings C-5 and C-6 show, fo
 {drop_of_a_rover()}
 
 ## The frame at 0 to 30 degrees
-"Shorter versions of the supporting legs" make angles from 0 to 30 degrees (6.2.3). L_1 0.50 m and L_2 0.605 m fit the
-printed table at all six of its angles:
+"Shorter versions of the supporting legs" make angles from 0 to 30 degrees (6.2.3). L_1 0.50 m and L_2 0.605 m are
+within 2 % of the printed table:
 
 | beta [deg] | L_3 [m] | triangle closed by a search | Table C-1 | alpha [deg] |
 |---|---|---|---|---|

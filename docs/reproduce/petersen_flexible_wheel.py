@@ -17,6 +17,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.optimize import brentq
+from written_page import write_page
 
 from models.gravity import GRAVITY_MPS2
 from models.wheel import FlexibleWheel, RigidWheel, Ring, Soil
@@ -262,9 +263,7 @@ def main(arguments: list[str]) -> int:
     plain, other, difference = appendix_b(0.01 if asked.quick else 0.1)
     draw_modes(plain, other, images / "reproduce_flexible_modes.png")
     text = page_of(slips, found, difference, beams(), varied()[: 1 if asked.quick else None], stiff_limit())
-    page = asked.out / PAGE
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(text, encoding="utf-8")
+    write_page(PAGE, text, asked.out)
     return 0
 
 

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
-from scipy.stats import binom
 from written_page import write_or_compare
 
 from hil.analysis.identification.fit import identify
@@ -277,8 +276,7 @@ def _ladder(seeds: int) -> list[str]:
 
 
 def _ladder_head(seeds: int) -> str:
-    low, high = (100.0 * float(binom.ppf(tail, seeds, 0.95)) / seeds for tail in (0.025, 0.975))
-    return _LADDER_HEAD.format(seeds=seeds, likely=95, low=low, high=high)
+    return _LADDER_HEAD.format(seeds=seeds)
 
 
 def _slope(slip: float) -> float:
@@ -318,10 +316,9 @@ _LADDER_HEAD = """
 [`hil identify`](../how-to/identify-a-soil.md) fits the same four parameters in logs, weighted by the uncertainty of
 each value. By set of experiments (7.2 asks for three): measured values; combinations of the parameters that they tell
 within a factor of two; the factor of each parameter's 95 % interval, either way; and the share of {seeds} seeds of
-errors in which the interval holds the true value (stiffness, exponent, rebound, slip modulus). 95 is right; of right
-intervals {likely:g} % of the shares over so many seeds lie between {low:.1f} and {high:.1f}.
-Uncertainties are assumptions, and stand in the script: a pull to 2 N, 1 % and 2.5 N of zero, a torque to 1 N m and
-2.5 %, a sinkage to 0.5 mm, a slip to 0.004, a load to 1 %; of a carriage and a press less.
+errors in which the interval holds the true value (stiffness, exponent, rebound, slip modulus; 95 is right). The errors
+are drawn from the fit's own covariance: of soil with another law, or of misstated errors, the shares say nothing.
+The uncertainties are assumptions, and stand in the script.
 
 | experiments | values | determined | stiffness | exponent | rebound | slip modulus | holds the truth [%] |
 |---|---|---|---|---|---|---|---|"""

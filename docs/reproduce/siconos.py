@@ -31,6 +31,7 @@ from cone_problems import (
 )
 from falling_body import PASSES, Fall, Ran, fallen_here, falling, left_over
 from siconos_side import SOLVERS
+from written_page import write_page
 
 from models.gravity import GRAVITY_MPS2
 
@@ -269,7 +270,7 @@ def main(arguments: list[str] | None = None) -> int:
     lines = wrong(sets, moved)
     print("\n".join(lines))
     if not check:
-        PAGE.write_text(page(sets, moved), encoding="utf-8")
+        write_page(PAGE, page(sets, moved))
     return 1 if lines else 0
 
 

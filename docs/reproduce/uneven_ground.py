@@ -6,10 +6,19 @@ is the same quadrature between the rim and the tangent plane at the foot point, 
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 
 from models.terrain import make_height_map
 from models.terrain.height_map import foot
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "figures"))
+from outputs import outputs
+
+PAGE, NAME = "docs/reproduce/uneven-ground.md", "plane"
+HEAD = "ground's radius over the wheel's", "force in a hollow", "force on a crest"
 
 RADIUS_M, SINKAGE_M, EXPONENT = 0.2794, 0.028, 0.501
 COLUMNS = 400_001
@@ -57,5 +66,6 @@ def foot_errors() -> list[tuple[float, float]]:
 
 
 if __name__ == "__main__":
-    for (ratio, hollow, crest), (_, distance_m) in zip(rows(), foot_errors(), strict=True):
-        print(f"| {ratio:g} | {hollow:+.1%} | {crest:+.1%} | foot point to {distance_m:.0e} m")
+    cells = [(f"{ratio:g}", f"{hollow:+.1%}", f"{crest:+.1%}") for ratio, hollow, crest in rows()]
+    outputs(__doc__).table(PAGE, NAME, HEAD, cells)
+    print(f"foot point to {max(distance_m for _, distance_m in foot_errors()):.0e} m")

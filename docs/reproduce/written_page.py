@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
 from difflib import unified_diff
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "figures"))
+
+from page_data import ROOT, write
+
+
+def write_page(page: Path | str, text: str, out: Path = ROOT) -> None:
+    """Write a page and its file of data, into this tree or another."""
+    write((ROOT / page).relative_to(ROOT).as_posix(), text, out)
+
 
 def write_or_compare(page: Path, text: str, *, check: bool) -> int:
-    """Write a page; with `check` print the lines that differ instead, and write nothing.
+    """Write a page and its file of data; with `check` print the lines that differ instead, and write nothing.
 
     Returns:
         1 if any differ, else 0: the exit status.
     """
     if not check:
-        page.write_text(text, encoding="utf-8")
+        write_page(page, text)
         return 0
     before = page.read_text(encoding="utf-8").splitlines()
     different = list(unified_diff(before, text.splitlines(), str(page), "now", n=0, lineterm=""))

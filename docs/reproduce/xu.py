@@ -18,6 +18,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.spatial.transform import Rotation
+from written_page import write_page
 from xu_dynamics import REAL_WHEEL, Row, contact, recursion
 from xu_runs import runs
 
@@ -352,8 +353,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     recursive, cost = recursion(timed=not given.quick)
     rows += [*motions(), *(() if given.quick else runs()), *recursive, *contact()]
     draw(run_, given.out / PICTURE)
-    (given.out / PAGE).parent.mkdir(parents=True, exist_ok=True)
-    (given.out / PAGE).write_text(page_of(rows, cost), encoding="utf-8")
+    write_page(PAGE, page_of(rows, cost), given.out)
     broken = [row for row in rows if not row.holds]
     for row in broken:
         print(f"does not hold: {row.figure}, {row.quoted}: {row.ours}")

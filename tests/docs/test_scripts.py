@@ -12,7 +12,7 @@ import pytest
 # Pictures that no script of docs makes: trial.png is that of `make trial`, page_*.png come from a browser
 # (tests/hil/operator/page/browser/pictures.py).
 OF_RUNS = {"trial", "page_after", "page_campaign", "page_ready", "page_run_up"}
-IMPORTED = {"outputs", "code_reading"}  # by scripts
+IMPORTED = {"outputs", "page_data", "code_reading"}  # by scripts
 PICTURES = {
     "architecture": ("architecture",),
     "contact_ground": ("contact_ground",),
@@ -37,7 +37,7 @@ TABLES = {
     "architecture": {"docs/explanation/architecture.md": ("memory",)},
     "contact_ground": {"docs/explanation/contact.md": ("T_c on grounds",)},
     "contact_restitution": {"docs/explanation/contact.md": ("restitution",)},
-    "cut_delay": {"docs/benchmarks/cut.md": ("cut delay",)},
+    "cut_delay": {"docs/benchmarks/cut.md": ("latency", "cut delay")},
     "detector_rates": {"docs/explanation/sensing.md": ("detector rates",)},
     "energy_balance": {"docs/explanation/contact.md": ("energy balance",)},
     "impact_scaling": {"docs/explanation/contact.md": ("impact scaling", "peak over restitution")},
@@ -82,7 +82,7 @@ def table(text):
 @pytest.mark.parametrize("name", sorted(PICTURES))
 def test_script_makes_its_pictures_and_writes_its_tables_into_their_places(root, pages, monkeypatch, tmp_path, name):
     run(root, monkeypatch, name, "--quick", "--out", str(tmp_path))
-    made = {path.relative_to(tmp_path).as_posix(): path for path in tmp_path.rglob("*") if path.is_file()}
+    made = {path.relative_to(tmp_path).as_posix(): path for path in tmp_path.rglob("*.[mp]*")}
     pictures = {f"docs/images/{one}.png" for one in PICTURES[name]}
     assert made.keys() == pictures | TABLES[name].keys()
     for picture in pictures:

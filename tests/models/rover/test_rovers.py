@@ -83,9 +83,8 @@ def energy_peak(rover) -> float:
 
 
 def test_t_c_of_the_exomars_like_rover_peaks_once_and_later_than_the_rcps():
-    """MacMahon 2016: about 70 and 60 degrees; the masses, ours, were chosen with that in view."""
-    assert energy_peak(rcp()) == pytest.approx(60.0, abs=5.0)
-    assert energy_peak(exomars_like()) == pytest.approx(70.0, abs=5.0)
+    """MacMahon 2016: about 70 and 60 degrees; the masses, ours, were chosen near these, so the angles prove nothing."""
+    assert 10.0 < energy_peak(rcp()) < energy_peak(exomars_like()) < 90.0
 
 
 # ---- the parametric rover, MacMahon 2016, Table 4-1, last column ----
