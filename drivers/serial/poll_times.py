@@ -26,7 +26,7 @@ class PollTimes:
         due_ns: of the next look [ns].
 
     Example:
-        >>> looks = Looks(5_000_000)
+        >>> looks = PollTimes(5_000_000)
         >>> looks.begin(0)
         >>> looks.came(1_000_000)  # found, after a search
         >>> looks.due_ns

@@ -17,6 +17,7 @@ from hil.app.faults.judge import judge
 from hil.app.faults.protocol_cases import MOMENTS_S, SETTINGS, observed, protocol_cases
 from hil.app.faults.virtual_run import VirtualRun
 from hil.config import load_config
+from hil.config.rig import Rig
 
 MOMENT_S = MOMENTS_S["run_up"]
 QUIET = ("telemetry.endpoint=''",)
@@ -65,7 +66,7 @@ def trial(tmp_path, finished_trial) -> Callable[..., Any]:
         more = [tmp_path / f"run_{len(runs)}_{number + 2}" for number in range(again)]
         for one in more:
             one.mkdir()
-        run = Running(effective, folder, scratch, attended=attended, more=more, between=between)
+        run = Running(Rig(effective), folder, scratch, attended=attended, more=more, between=between)
         runs.append(run)
         done = finished_trial(run.simulated_rig.ask, folder, run, more)
         if act is not None and run.until(at_s):

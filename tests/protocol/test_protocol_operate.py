@@ -40,7 +40,7 @@ class Operated(VirtualRun):
         folder, scratch = tmp_path / "runs", tmp_path / "rig"
         for one in (folder, scratch):
             one.mkdir()
-        super().__init__(load_config("sim_wire", SETTINGS), folder, scratch, attended=True)
+        super().__init__(Rig(load_config("sim_wire", SETTINGS)), folder, scratch, attended=True)
         self.folder = folder
 
     def _run(self):
@@ -57,9 +57,9 @@ class Operated(VirtualRun):
     def _load(self, more, seed):
         return load_config("sim_wire", [*SETTINGS, *more], seed)
 
-    def _open(self, config, folder, progress, stack, *, attended, console):
+    def _open(self, described, folder, progress, stack, *, attended, console):
         self.rig = RealtimeBackend(
-            Rig(config), folder, progress, stack, attended=attended, console=console, platform=self.computer.platform
+            described, folder, progress, stack, attended=attended, console=console, platform=self.computer.platform
         )
         self.shared = self.rig.shared
         return self.rig

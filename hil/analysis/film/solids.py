@@ -255,7 +255,7 @@ class WheelAngles:
         wheels: how many.
 
     Example:
-        >>> turning = Turning(1)
+        >>> turning = WheelAngles(1)
         >>> [turning.add(t_ns, [2.0]).tolist() for t_ns in (0, 500_000_000)]
         [[0.0], [1.0]]
     """

@@ -65,9 +65,8 @@ def run_in_lockstep(case: Case) -> InjectionOutcome:
     try:
         run.run()
     except DeviceError as error:
-        rig = run.simulated_rig
-        moving = [name for name in ("driven", "powered", "held") if getattr(rig, name)]
-        return judge_refusal(str(error), [f"the rig is {name}" for name in moving], case.expected)
+        driven = [f"{role} have power" for role in run.simulated_rig.active()]
+        return judge_refusal(str(error), driven, case.expected)
     return InjectionOutcome(wrong=("its devices were opened",))
 
 

@@ -93,7 +93,7 @@ def test_set_points_and_modes_are_those_that_the_experiment_takes():
 def test_what_a_rig_does_not_have_is_no_series_of_its_page(name):
     config = load_config(name)
     layout, section = config.layout, config.section
-    names = {one["name"].partition("/")[0] for one in page_content(config, None)["series"]}
+    names = {one["name"].partition("/")[0] for one in page_content(Rig(config), None)["series"]}
     has = {
         "daq_age_ns": layout.channels, "force_sum_N": layout.channels, "load_point_m": layout.channels,
         "drives_t_ns": layout.wheels, "valves_t_ns": layout.cylinders or layout.trigger, "servos_t_ns": layout.servos,
@@ -106,7 +106,7 @@ def test_what_a_rig_does_not_have_is_no_series_of_its_page(name):
 
 def test_a_joint_that_slides_is_in_mm_and_N_and_its_series_in_m_and_N():
     config = load_config("sim_lift")
-    content = page_content(config, None)
+    content = page_content(Rig(config), None)
     (joint,) = content["servos"]
     assert (joint["unit"], joint["limit_unit"]) == ("mm", "N")
     assert joint["highest"] == pytest.approx(1e3 * config.driven_joints[0].high_rad)

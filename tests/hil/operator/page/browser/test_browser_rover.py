@@ -11,6 +11,7 @@ from PIL import Image
 
 from hil.app.page.content import page_content
 from hil.config import load_config
+from hil.config.rig import Rig
 
 from .scripted_rig import WHEELS
 from .scripted_server import TALL, cells, hold, until
@@ -49,7 +50,7 @@ def test_the_view_in_three_dimensions_is_loaded_when_asked_for_and_turns_by_the_
 
 @pytest.mark.parametrize("name", ["sim_capture", "sim_juno"])
 def test_a_rig_is_drawn_and_what_it_does_not_have_is_not_shown(server, shown, name):
-    server.answers["config"] = page_content(load_config(name), None)
+    server.answers["config"] = page_content(Rig(load_config(name)), None)
     page = shown(viewport=TALL)
     server.show_ticks(t_ns=[0], speed_mps=[0.0])
     absent = ["time to impact", "until impact", "force sensors", "bogie valves", "Sum of the force sensors"]
