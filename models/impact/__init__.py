@@ -1,11 +1,12 @@
 """Impacts: effective kinetic energy, its sensitivity, the effect of compliant legs, and the capture of a payload."""
 
-from models.impact.capture import Payload, capture, mass_matrix_with
+from models.impact.capture import CaptureOutcome, Payload, capture, mass_matrix_with
 from models.impact.compliant import CompliantImpact, compliant_effective_kinetic_energy, on_springs
 from models.impact.energy import Projectors, effective_kinetic_energy, pair_energy, pair_energy_on, projectors
 from models.impact.sensitivity import energy_gradient
 
 __all__ = [
+    "CaptureOutcome",
     "CompliantImpact",
     "Payload",
     "Projectors",

@@ -72,7 +72,7 @@ class Payload:
         return out
 
 
-class _CaptureOutcome(NamedTuple):
+class CaptureOutcome(NamedTuple):
     """After the contact.
 
     Attributes:
@@ -97,7 +97,7 @@ def capture(
     *,
     restitution: float = 0.0,
     directions: npt.ArrayLike | int = WHOLE,
-) -> _CaptureOutcome:
+) -> CaptureOutcome:
     """Speeds right after a payload met the end effector, Cyril 1993 (35)-(39).
 
     The contact acts along the given directions D (rows), and ends with D u_f = -e D u_i. With e = 0 and all six, the
@@ -142,7 +142,7 @@ def capture(
     relative = rows @ v - payload_rows @ other
     stopped = np.linalg.solve(W, relative)
     shares = -(1.0 + restitution) * stopped
-    return _CaptureOutcome(
+    return CaptureOutcome(
         v + cho_solve(factor, rows.T @ shares),
         other - cho_solve(own, payload_rows.T @ shares),
         D.T @ shares,

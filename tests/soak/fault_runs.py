@@ -136,7 +136,7 @@ def judged(result, faults):
         for at_ns, fault in zip(begun_ns, faults, strict=True)
         if not fault.expected.optional and fault.expected.detect_ms is not None
     ]
-    safe = latched(result.config, result.events)
+    safe = latched(Rig(result.config), result.events)
     if not len(safe):
         return ["not noticed"] if due_ns and min(due_ns) < ended_ns - period_ns else []
     wrong = []

@@ -78,8 +78,6 @@ def yaml_section(found: Identification) -> str:
     searched = {one.name: one for one in found.parameters}
     lines = ["soil:"]
     for name, value in found.values.items():
-        if name == "slip_sinkage" and value == 0.0:
-            continue  # a config without it: slip does not dig
         remark = f"  # {_remark(searched[name])}" if name in searched else "  # given"
         lines.append(f"  {name}: {_number(value)}{remark}")
     wheel = found.windows[0].wheel

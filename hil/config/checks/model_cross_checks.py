@@ -230,7 +230,7 @@ def _problems(config: UncheckedConfig) -> Iterator[Problem]:
     for variant in others[:1]:
         allowed = f"{_NEEDED} wheel.variant exact, whose forces it computes"
         yield Problem(_KEY, f"a section, with wheel.variant {variant}", allowed, ("wheel.variant",))
-    if soil.slip_sinkage is not None:
+    if soil.slip_sinkage:
         allowed = f"{_NEEDED} soil whose pressure does not depend on the slip: soil.slip_sinkage null"
         yield Problem(_KEY, f"a section, with soil.slip_sinkage {soil.slip_sinkage:g}", allowed, ("soil.slip_sinkage",))
     regions = len(soil.regions)

@@ -108,7 +108,7 @@ def _soil_checks(config: UncheckedConfig) -> Iterator[Problem]:
         if variant != "exact" and not config.ground.on_soil:
             allowed = f"exact with ground.kind {kind}, where no wheel meets soil"
             yield Problem(key, variant, allowed, ("ground.kind",))
-    dug = None if soil.slip_sinkage is None else f"{soil.slip_sinkage:g}"
+    dug = f"{soil.slip_sinkage:g}" if soil.slip_sinkage else None
     if dug and (mixed or soil.rut == "remembered" or soil.regions):
         allowed = "null with wheel.variant flexible or xu, soil.rut remembered or soil.regions"
         yield Problem("soil.slip_sinkage", dug, allowed, ("wheel.variant", "soil.rut", "soil.regions"))

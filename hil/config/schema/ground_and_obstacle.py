@@ -129,10 +129,10 @@ class SoilConfig(Section):
     lateral_rate: float = Field(3.0, ge=0, le=1000, description="B of the lateral force, variant xu [1/rad]")
     slip_sinkage: float | None = Field(
         None,
-        gt=0,
+        ge=0,
         le=10,
         exclude_if=is_none,
-        description="a of slip sinkage: a wheel that slips sinks further, about by exp(a |slip|); null: it does not",
+        description="a of slip sinkage: a wheel that slips sinks further, about by exp(a |slip|); null, 0: it does not",
     )
 
     @property

@@ -177,7 +177,7 @@ def test_hits_on_nonsmooth_ground_do_not_hide_the_loads_of_the_figure(climbed_ha
     weight_N = Rig(load_config("sim_step_nonsmooth")).nominal.make_rover().mass * 9.80665
     assert summary["largest_load_N"] > weight_N
     loads = plot_crossing(read_trial(folder), summary, folder.name, FigureForm()).axes[2]
-    assert loads.get_ylim()[1] == pytest.approx(weight_N, rel=1e-3)
+    assert loads.get_ylim()[1] <= 1.2 * weight_N  # with room for the names of the phases
     assert "hits go on above" in [text.get_text() for text in loads.texts]
 
 
