@@ -67,7 +67,7 @@ def make_environment(folder: Path, python: str, wheel: Path) -> None:
     _run([python, "-m", "venv", "--without-pip", str(folder)])
     install = _installer()
     installer = install.Installer(folder)
-    installer.install(install.USER[1])
+    installer.install(install.INSTALLATIONS[""][1])
     installer.install_wheel(wheel)
 
 

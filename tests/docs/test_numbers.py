@@ -69,7 +69,7 @@ def test_peak_forces_of_the_page_are_those_of_the_first_five_seeds(pages):
 
 def test_the_run_of_the_page_tutorial_takes_as_long_as_it_says(pages):
     page = pages["docs/tutorial/first-run-from-the-page.md"]
-    found = re.search(r"`trial\.start_distance_m=1\.5` gives the rover 1\.5 m to\s+drive, (\d+) s", page)
+    found = re.search(r"`trial\.start_distance_m=1\.5`\s+gives the rover 1\.5 m to\s+drive, (\d+) s", page)
     assert found
     assert round(summary("trial.start_distance_m=1.5")["impact_time_s"]) == int(found[1])
 

@@ -18,7 +18,7 @@ class TouchSection(ExperimentSection):
     speed_mps: float = Field(0.05, gt=0, le=0.2, description="of the rims")
 
 
-class MeshTouch(TimedExperiment):
+class Touch(TimedExperiment):
     """Ahead, and cut in the tick of the touch."""
 
     name = "touch"
