@@ -57,7 +57,7 @@ def test_two_processes_give_the_soil_of_one_to_the_last_bit(tmp_path, capsys):
     pytest.importorskip("distributed")
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=1, threads_per_worker=2, processes=False, protocol="tcp", dashboard_address=None) as at:
+    with LocalCluster(n_workers=1, threads_per_worker=2, processes=False, protocol="tcp", dashboard_address=":0") as at:
         assert identified(tmp_path, capsys, "--cluster", at.scheduler_address) == one
 
 
