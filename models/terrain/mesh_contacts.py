@@ -47,7 +47,7 @@ _LEVEL = 1e-24  # square of the sine below which two directions are at right ang
 _REACH = Range(0.0, math.inf, "m")
 
 
-class MeshTouch(NamedTuple):
+class _MeshTouch(NamedTuple):
     """A place where a wheel touches a mesh, world axes, in the order of a contact of the step service.
 
     Attributes:
@@ -64,7 +64,7 @@ class MeshTouch(NamedTuple):
     penetration: float
 
 
-def touches(mesh: TriangleMesh, centre: npt.ArrayLike, radius: Sequence[float], reach: float = 0.0) -> list[MeshTouch]:
+def touches(mesh: TriangleMesh, centre: npt.ArrayLike, radius: Sequence[float], reach: float = 0.0) -> list[_MeshTouch]:
     """Where wheels touch a mesh, or are nearer to it than `reach`: as spheres do, whatever their lean.
 
     Args:
@@ -84,7 +84,7 @@ def touches(mesh: TriangleMesh, centre: npt.ArrayLike, radius: Sequence[float], 
     for wheel, (at, its) in enumerate(zip(np.asarray(centre, np.float64).tolist(), map(float, radius), strict=True)):
         for nx, ny, nz, distance, share in found[: touched_mesh(mesh, tuple(at), its + reach, found), :PATCH].tolist():
             point = at[0] - its * nx, at[1] - its * ny, at[2] - its * nz
-            result.append(MeshTouch(wheel, point, (nx, ny, nz), min(its - distance, share * (its - distance))))
+            result.append(_MeshTouch(wheel, point, (nx, ny, nz), min(its - distance, share * (its - distance))))
     return result
 
 
