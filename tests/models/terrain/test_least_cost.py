@@ -115,7 +115,7 @@ def test_what_is_beside_the_map_too_steep_or_tilts_too_far_is_not_driven():
     relief = rough()
     with pytest.raises(ValueError, match="goal is at x 9 m"):
         least_cost(relief, ROVER, (0.0, 0.0), (9.0, 0.0))
-    with pytest.raises(ValueError, match="no way"):
+    with pytest.raises(ValueError, match="no route"):
         least_cost(relief, ROVER._replace(most_roll=1e-6), (0.0, 0.0), (2.0, 1.0))
     with pytest.raises(ValueError, match="nodes"):
         least_cost(relief, ROVER, (0.0, 0.0), (2.0, 1.0), spacing=0.005)
