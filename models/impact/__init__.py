@@ -2,7 +2,14 @@
 
 from models.impact.capture import CaptureOutcome, Payload, capture, mass_matrix_with
 from models.impact.compliant import CompliantImpact, compliant_effective_kinetic_energy, on_springs
-from models.impact.energy import Projectors, effective_kinetic_energy, pair_energy, pair_energy_on, projectors
+from models.impact.energy import (
+    Projectors,
+    effective_kinetic_energy,
+    operational_inertia,
+    pair_energy,
+    pair_energy_on,
+    projectors,
+)
 from models.impact.sensitivity import energy_gradient
 
 __all__ = [
@@ -16,6 +23,7 @@ __all__ = [
     "energy_gradient",
     "mass_matrix_with",
     "on_springs",
+    "operational_inertia",
     "pair_energy",
     "pair_energy_on",
     "projectors",

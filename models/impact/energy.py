@@ -63,6 +63,35 @@ def effective_kinetic_energy(mass_matrix: npt.ArrayLike, jacobian: npt.ArrayLike
     return float(0.5 * along @ along)
 
 
+def operational_inertia(mass_matrix: npt.ArrayLike, jacobian: npt.ArrayLike) -> FloatArray:
+    """Inertia (A M^-1 A^T)^-1 that a rover has at motion of interest, MacMahon 2016 (3.21).
+
+    Half of its quadratic form in x' = A v is T_op of (3.22); of the rows of a contact that is T_c.
+
+    Args:
+        mass_matrix: M (nv, nv) [kg, kg m, kg m^2], positive definite.
+        jacobian: A (rows, nv): speeds of interest over generalised velocities, such as those of a point or of a leg.
+
+    Returns:
+        Shape (rows, rows), symmetric: [kg] for rows that are speeds in m/s.
+
+    Raises:
+        ValueError: as effective_kinetic_energy, or dependent rows, whose speeds no forces can part.
+
+    Example:
+        Two bodies of 2 and 3 kg on one line; what their distance grows with has the reduced mass:
+
+        >>> operational_inertia(np.diag([2.0, 3.0]), [[-1.0, 1.0]]).round(9).tolist()
+        [[1.2]]
+    """
+    M, A = (np.asarray(value, dtype=np.float64) for value in (mass_matrix, jacobian))
+    C, basis = _constrained(M, A, np.zeros(M.shape[:1]))
+    if len(basis) < len(A):
+        raise ValueError(f"jacobian has {len(A)} rows, of which {len(basis)} are independent: leave the others out")
+    rows = solve_triangular(C, A.T, lower=True).T
+    return np.linalg.inv(rows @ rows.T).astype(np.float64, copy=False)
+
+
 def projectors(mass_matrix: npt.ArrayLike, jacobian: npt.ArrayLike) -> Projectors:
     """P_c and P_a (nv, nv) onto constrained and admissible motion, MacMahon 2016 (3.28)-(3.29), redundant rows allowed.
 

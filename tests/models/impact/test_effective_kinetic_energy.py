@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import null_space
 
-from models.impact import effective_kinetic_energy, pair_energy, projectors
+from models.impact import effective_kinetic_energy, operational_inertia, pair_energy, projectors
 from models.rover import rcp
 from models.rover.dynamics import make_work
 
@@ -54,6 +54,32 @@ def test_it_is_what_the_best_motion_without_approach_cannot_hold(drawn):
     Z = null_space(J)
     left = v - Z @ np.linalg.solve(Z.T @ M @ Z, Z.T @ M @ v) if Z.size else v
     assert effective_kinetic_energy(M, J, v) == pytest.approx(0.5 * left @ M @ left, abs=1e-8)
+
+
+@settings(deadline=None)
+@given(problems())
+def test_operational_inertia_is_the_decoupled_block_of_the_whole_mass_matrix(drawn):
+    """(3.13)-(3.21): in the coordinates of interest, and any that are mass-orthogonal to them, W is block diagonal."""
+    M, A, v = drawn
+    G_inverse = np.linalg.inv(np.vstack([A, null_space(A).T @ M]))
+    W = G_inverse.T @ M @ G_inverse
+    inertia = operational_inertia(M, A)
+    assert inertia == pytest.approx(W[: len(A), : len(A)], rel=1e-6, abs=1e-8)
+    assert W[len(A) :, : len(A)] == pytest.approx(0.0, abs=1e-6)
+    assert 0.5 * (A @ v) @ inertia @ (A @ v) == pytest.approx(effective_kinetic_energy(M, A, v), rel=1e-6, abs=1e-8)
+
+
+def test_operational_inertia_of_a_drifting_rover_is_its_mass():
+    """Forces through the centre of mass move a rover that nothing holds as one body."""
+    q = ROVER.neutral()
+    M = ROVER.mass_matrix(q)
+    momentum = M[:3] / M[0, 0]  # speeds of the centre of mass, as the base's speeds have the axes of the ground
+    assert operational_inertia(M, momentum) == pytest.approx(M[0, 0] * np.eye(3), abs=1e-6)
+
+
+def test_operational_inertia_refuses_dependent_rows():
+    with pytest.raises(ValueError, match="2 rows, of which 1 are independent"):
+        operational_inertia(np.eye(3), [[1.0, 0.0, 0.0], [2.0, 0.0, 0.0]])
 
 
 @settings(deadline=None)
