@@ -22,7 +22,7 @@ from hil.experiments.build_cycle import build_cycle
 from hil.ipc.run_memory import RunMemory, healths
 from hil.messages.check import Check
 from hil.messages.fault import DEAD_MAN_NS
-from hil.messages.layout import COMMANDED
+from hil.messages.layout import CONFIRMING
 from hil.messages.stages import Tick
 from hil.realtime import RealtimeRight, rights
 from hil.realtime.clock import WakeUpTest, measure_wake_ups
@@ -194,7 +194,7 @@ def rate_check(devices: DevicesConfig | None, rig: str, name: str, rate_hz: floa
     Args:
         devices: section of the config.
         rig: the same, simulated or not.
-        name: of the link, one of `COMMANDED`.
+        name: of the link, one of `CONFIRMING`.
         rate_hz: rounds that it makes [1/s]; NaN: none, or it does not count them.
     """
     section = getattr(devices, name, None)
@@ -234,7 +234,7 @@ def refuse_slow_links(rig: str, devices: DevicesConfig | None, shared: RunMemory
     host.sleep(MEASURED_S)
     while True:
         found = healths(shared)
-        rates_hz = {name: _rate_hz(found.get(name)) for name in COMMANDED}
+        rates_hz = {name: _rate_hz(found.get(name)) for name in CONFIRMING}
         over = host.now_ns() >= until_ns
         checks = [rate_check(devices, rig, name, hz) for name, hz in rates_hz.items() if not (over and math.isnan(hz))]
         slow = [check for check in checks if check is not None and not check.ok]

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from drivers.interfaces import Health
 from drivers.messages import DaqBlock
 from drivers.reported import DeviceReport
-from hil.messages.layout import ROLES, Layout
+from hil.messages.layout import ROLES, Layout, Signal
 from hil.messages.schema import recorded_detail
-from hil.messages.signals import TICK, Signal
+from hil.messages.signals import TICK
 
 Numbers = tuple[Any, ...]
 # The field of `Command` in the source of a signal.
@@ -73,7 +73,7 @@ class SampleRow:
     """
 
     def __init__(self, link: str, layout: Layout) -> None:
-        kind = ROLES[link].sample
+        kind: Any = ROLES[link].sample
         self._parts: list[_SampleSignal] = list(_parts(kind, layout, f"samples.{link}."))
         fields: list[Any] = [(part.signal.name, f"<{part.signal.kind}", part.shape) for part in self._parts]
         self.dtype: np.dtype[Any] = np.dtype([("sequence", "<i8"), *fields])

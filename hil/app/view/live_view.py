@@ -35,9 +35,9 @@ from hil.analysis.export.motion import EVERY_NS, RecordedMotion
 from hil.analysis.export.tables import columns_of, tables_of
 from hil.analysis.film.solids import RigSolids, WheelAngles
 from hil.app.view.server import ViewServer
-from hil.messages.layout import Layout
+from hil.messages.layout import Layout, Signal
 from hil.messages.schema import EVENT
-from hil.messages.signals import TICK, Signal, signals_of, tick_dtype
+from hil.messages.signals import TICK, signals_of, tick_dtype
 from hil.messages.stages import UPRIGHT
 from hil.operator.curve import KeyPair, prove
 from hil.recording import OpenRecord, open_trial
