@@ -59,7 +59,7 @@ class ServerProcess(ServedProcess, ABC):
 
     def _launch(self, folder: RuntimeFolder, address: str, *more: str) -> str:
         """Start the server at that address; where it listens. Raises DeviceError, with the reason."""
-        self._process = Process("hil.app.server_supervisor", str(folder.path), self.server, address, *more)
+        self._process = Process("server_supervisor", str(folder.path), self.server, address, *more)
         answer: dict[str, Any] = self._process.receive(STARTS_S + _ENDS_S)
         if "address" not in answer:
             problem = answer.get("error") or f"not started (exit status {self._process.status()})"

@@ -231,7 +231,8 @@ def _cuts(rig: Rig, events: int) -> Cuts:
                 sys.executable,
                 "-P",
                 "-m",
-                "hil.bench.impact_injector",
+                "hil.processes",
+                "impact_injector",
                 addresses["control"],
                 rig.layout.channels[0],
             ]

@@ -283,7 +283,7 @@ class Role:
         held: what its safe state is called.
         age_ms: of its newest sample, above which that is stale: default of limits.NAME_age_ms, and its largest value.
         urgent: of a command: what wakes the worker when it changes; the rest waits for the worker's next round.
-        wanted: values of `fields`, in order, that the `hil.messages.stages.SetPoints` of a tick ask for, where they need
+        wanted: values of `fields`, in order, that `hil.messages.stages.SetPoints` of a tick ask for, where they need
             no limiter: in Safe it gets `safe`. None: the limiter itself knows this role.
         signals: its numbers in a tick, where `hil.messages.signals.TICK` does not have them in another place.
         always: every rig has it, one without such parts too.

@@ -9,6 +9,5 @@ link          one hardware link: polls its device, and stops it whatever happens
 watchdog      kills processes that hang, and ends all when the loop process is gone
 disturbances  stalls of the machine, late simulated devices and long ticks, as events of the record
 
-A process is started by the name of its module (`supervisor.MODULES`), which is not imported here:
-`hil.app.link_process` for a link, `hil.recording.recorder`, `hil.simulator.simulated_rig`.
+Every process of hil starts as `python -m hil.processes NAME`, whose table (`__main__.py`) names what it runs.
 """

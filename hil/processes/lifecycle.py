@@ -50,10 +50,11 @@ class WorkerLifecycle:
 
     Attributes:
         ending: the worker was asked to end.
+        parent: as given.
     """
 
     def __init__(self, parent: int) -> None:
-        self._parent = parent
+        self.parent = parent
         self.ending = False
         # other output of this process goes to stderr, not between the messages
         self._pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -68,7 +69,7 @@ class WorkerLifecycle:
     @property
     def orphaned(self) -> bool:
         """The process that started this one is gone."""
-        return os.getppid() != self._parent
+        return os.getppid() != self.parent
 
     def ready(self, granted: Sequence[RealtimeRight] = (), **more: Any) -> None:
         """Report to the loop process that the worker is ready, and its rights."""
@@ -118,17 +119,17 @@ ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 
 
 class Process:
-    """A module that runs in a separate process, which ends with this one.
+    """One of the processes of `hil.processes.__main__`, which ends with this one.
 
     Args:
-        module: its full name; the id of this process is its second argument.
-        first: its first argument.
-        arguments: its further arguments, after the process id.
+        name: of the table there.
+        path: its first argument, before the id of this process.
+        arguments: its further arguments, after that id.
     """
 
-    def __init__(self, module: str, first: str, *arguments: str) -> None:
+    def __init__(self, name: str, path: str, *arguments: str) -> None:
         # -P: a folder `hil` or `models` in the working directory must not be imported
-        command = [sys.executable, "-P", "-m", module, first, str(os.getpid()), *arguments]
+        command = [sys.executable, "-P", "-m", "hil.processes", name, path, str(os.getpid()), *arguments]
         environment = {**os.environ, **dict.fromkeys(ONE_THREAD, "1")}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self._process = subprocess.Popen(  # type: ignore[call-overload]

@@ -39,17 +39,11 @@ SILENT_NS = {
 # The watchdog first: it would treat a loop that is busy ending the others as hung. The recorder last: it records all.
 _ENDING = ("watchdog", *WITH_DEVICES, RECORDER)
 
-MODULES = {
-    "link": "hil.app.link_process",
-    "recorder": "hil.recording.recorder",
-    "simulated_rig": "hil.simulator.simulated_rig",
-    "watchdog": "hil.processes.watchdog",
-}
 # Names of the events about an instrument of motion that the run can do without.
 INSTRUMENT_LOST, INSTRUMENT_BACK = "instrument link lost", "instrument link back"
 # Name of the event about a process that is silent beside the one of fault 12, which is recorded once.
 ALSO_SILENT = "process silent"
-Launch = Callable[..., Child]  # module, first argument, others: as `Process`
+Launch = Callable[..., Child]  # name, path, others: as `Process`
 
 
 class _Report:
@@ -147,9 +141,9 @@ class WorkerSupervisor:
 
     def start(self, name: str, *arguments: str) -> None:
         """Start a worker; `wait_ready` waits until it is ready."""
-        module = "link" if name in LINKS else name
-        which = (name,) if name in LINKS else ()
-        self._processes[name] = self._launch(MODULES[module], str(self._shared.run), *which, *arguments)
+        run = str(self._shared.run)
+        process = self._launch("link", run, name) if name in LINKS else self._launch(name, run, *arguments)
+        self._processes[name] = process
 
     def start_watchdog(self) -> None:
         """Start the watchdog over all workers started so far."""

@@ -32,7 +32,7 @@ Launch = Callable[[Path, CameraConfig], Child]
 def launch_process(folder: Path, config: CameraConfig) -> Child:
     """Start the process of a camera."""
     size = str(config.width_px), str(config.height_px)
-    return Process("hil.app.camera.process", str(folder), config.device, str(config.rate_hz), *size)
+    return Process("camera", str(folder), config.device, str(config.rate_hz), *size)
 
 
 class Capture:

@@ -283,9 +283,8 @@ def processes_of(run: Path) -> dict[str, int]:
         with suppress(OSError):
             words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
             if str(run) in words:
-                module = next((word for word in words if word.startswith("hil.")), "")
-                name = "loop" if module == "hil.cli" else module.rpartition(".")[2]
-                found[words[-2] if name == "link_process" else name] = int(entry.name)
+                name = words[words.index("hil.processes") + 1] if "hil.processes" in words else "loop"
+                found[words[-2] if name == "link" else name] = int(entry.name)
     return found
 
 

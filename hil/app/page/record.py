@@ -1,8 +1,7 @@
-"""Entry point: `python -m hil.app.page.record RUN WHAT [SERIES...]` prints what the page shows of a run.
+"""Prints what the page shows of a run.
 
-WHAT is impact, timing, traces, replay or replay@FROM:TO with times in seconds, or a format of `hil export`.
-
-A process of its own: the page server stays small, a damaged record harms nobody else, and a running loop comes first.
+It does so in a separate process: the page server stays small, a damaged record harms nothing else, and a running loop
+comes first.
 
 How the loop kept time in a run: histograms of its work and its wake-ups, and the parts of its cut.
 
@@ -238,17 +237,19 @@ def _exported(run: Path, to: str) -> bytes:
             raise LookupError(str(error)) from None
 
 
-def main(run: Path, what: str, names: Sequence[str]) -> int:
-    """Print it; the exit status is 1, and the reason on stderr, if there is nothing."""
+def print_record(run: str, what: str, *names: str) -> int:
+    """Print it; the exit status is 1, and the reason on stderr, if there is nothing.
+
+    Args:
+        run: folder of the run.
+        what: impact, timing, traces, replay or replay@FROM:TO with times in seconds, or a format of `hil export`.
+        names: of the series.
+    """
     os.setpriority(os.PRIO_PROCESS, 0, 10)
     try:
-        content = shown(run, what, names)
+        content = shown(Path(run), what, names)
     except (LookupError, RecordError, FolderError) as error:
         print(error.args[0], file=sys.stderr)  # noqa: T201
         return 1
     sys.stdout.buffer.write(content)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), sys.argv[2], sys.argv[3:]))

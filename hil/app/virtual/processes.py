@@ -151,13 +151,12 @@ class VirtualProcesses:
         self.by_name: dict[str, _VirtualProcess] = {}
         self.flush_s = 0.0
 
-    def launch(self, module: str, run: str, *arguments: str) -> _VirtualProcess:
+    def launch(self, kind: str, run: str, *arguments: str) -> _VirtualProcess:
         """Start a worker, as `Process` does."""
-        kind = module.rpartition(".")[2]
-        name = arguments[0] if kind == "link_process" else kind
+        name = arguments[0] if kind == "link" else kind
         process = _VirtualProcess(self.host, name, self.LOOP + 1 + len(self.by_name), RunMemory(Path(run)))
         self.by_name[name] = process
-        body = {"link_process": self._link, "recorder": self._recorder, "watchdog": self._watchdog}[kind]
+        body = {"link": self._link, "recorder": self._recorder, "watchdog": self._watchdog}[kind]
         process.start(lambda me: body(me, arguments))
         return process
 
@@ -196,6 +195,6 @@ class VirtualProcesses:
             self.host.sleep(self.flush_s)
 
     def _watchdog(self, me: _VirtualProcess, arguments: Sequence[str]) -> None:
-        workers = {name: int(pid) for name, pid in (item.split("=") for item in arguments)}
+        workers = watchdog.workers_of(arguments)
         dog = watchdog.Watchdog(me.shared, self.LOOP, workers, read_stops(me.shared), self.host, self.kill)
         watchdog.watch(dog, me.shared, me.lifecycle, host=self.host)
