@@ -230,13 +230,7 @@ class Console:
         return () if self._cycle is None else self._cycle.safety.events
 
     def attend(self, cycle: Cycle, folder: Path, rig: Rig) -> None:
-        """Watch the lease for a run, and show its state.
-
-        Args:
-            cycle: that the loop will run.
-            folder: of the run.
-            rig: of the run.
-        """
+        """Watch the lease for a run, and show its state."""
         self._cycle, self._lost, self._look_ns = cycle, None, 0
         self.status.run, self.status.experiment = str(folder), rig.config.experiment
         self.status.obstacle = obstacle_shown(rig.config.trial, rig.section)

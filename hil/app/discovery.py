@@ -43,15 +43,7 @@ class Key(NamedTuple):
 
 
 class _NetworkFound(NamedTuple):
-    """A device on the network that the config names.
-
-    Attributes:
-        address: HOST:PORT.
-        driver: that asked it.
-        answers: whether it did.
-        words: what it said, or why it did not.
-        rate_hz: readings a second; NaN: not known.
-    """
+    """A device on the network that the config names."""
 
     address: str
     driver: str

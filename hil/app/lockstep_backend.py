@@ -34,12 +34,7 @@ _SAY_EVERY_S, _LOOK_EVERY = 10.0, 4096
 
 
 class _ProgressMessages:
-    """Says now and then how far a long run has come; nothing of a short one.
-
-    Args:
-        rate_hz: of the loop.
-        progress: receives a line.
-    """
+    """Says now and then how far a long run has come; nothing of a short one."""
 
     def __init__(self, rate_hz: int, progress: Progress) -> None:
         self._rate_hz, self._progress = rate_hz, progress

@@ -83,11 +83,6 @@ def refuse_without_pace(rig: Rig, granted: Sequence[RealtimeRight], progress: Pr
     With priority, only a stall of the machine can delay the loop, and a second of measurement says nothing about those.
     Without, any other program can, and a second shows it: all processes of the run are working by then.
 
-    Args:
-        rig: of the run.
-        granted: rights of the loop.
-        progress: receives a progress line.
-
     Raises:
         NotArmedError: it does not hold the rate.
     """

@@ -105,10 +105,6 @@ class Resident:
     def run(self, folder: Path, *, figure: bool = True) -> RunOutcome:
         """Make a run; leave trial.h5, summary.json and the experiment's figure in its folder.
 
-        Args:
-            folder: that the rig was made ready for.
-            figure: whether one is drawn.
-
         Raises:
             DeviceError: a link is lost, or nothing was recorded.
             NotArmedError: without real-time rights, this machine does not hold the loop's rate.

@@ -33,9 +33,6 @@ class _ServerSupervisor:
         lifecycle: of this process.
         server: a key of SERVERS.
         arguments: of the server's process but the address: the folder, and what comes after the address.
-
-    Attributes:
-        what: name of the server, for people.
     """
 
     def __init__(self, lifecycle: WorkerLifecycle, server: str, folder: str, *more: str) -> None:
@@ -45,9 +42,6 @@ class _ServerSupervisor:
 
     def start(self, address: str) -> dict[str, Any]:
         """Start the server.
-
-        Args:
-            address: where it is to listen.
 
         Returns:
             `address`, where it listens; or `error`, why it does not.

@@ -180,11 +180,7 @@ _EVERY_S = 10.0
 
 
 class ProgressBar:
-    """Receives how many of something are done (`hil.campaign.run.ProgressReporter`).
-
-    Args:
-        what: is counted.
-    """
+    """Receives how many of something are done (`hil.campaign.run.ProgressReporter`)."""
 
     def __init__(self, what: str) -> None:
         self._what = what

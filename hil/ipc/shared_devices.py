@@ -59,11 +59,6 @@ class _SharedNewest(_View):
     """The newest sample in, once, and the newest command out. What is urgent in a command wakes the worker.
 
     An output has no sample.
-
-    Args:
-        shared: memory of the run.
-        link: of the device.
-        wake: wakes the worker; by default its process.
     """
 
     def __init__(self, shared: RunMemory, link: str, wake: Callable[[], None] | None = None) -> None:

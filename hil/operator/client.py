@@ -180,9 +180,6 @@ class CommandClient:
             condition: of the status; it is not asked of an empty one.
             within_s: how long to wait [s].
 
-        Returns:
-            The status that it holds of.
-
         Raises:
             CommandError: it does not hold in time, or there is no answer.
         """

@@ -58,10 +58,6 @@ class _LeaseSink(Protocol):
 class _OperatorLease:
     """Belongs to one client at a time, or to nobody.
 
-    Args:
-        sink: see `_LeaseSink`.
-        name: name of a client as people see it.
-
     Attributes:
         holder: of the lease; None: nobody.
         asked_by: the client that asked the holder for it last; None: nobody, or ASKED_NS ago.

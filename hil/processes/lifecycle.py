@@ -45,9 +45,6 @@ class WorkerLifecycle:
     Only the loop process handles SIGINT and SIGHUP. SIGTERM asks a worker to end; the kernel also sends it when the
     loop process dies.
 
-    Args:
-        parent: process id of the loop process.
-
     Attributes:
         ending: the worker was asked to end.
         parent: as given.

@@ -165,11 +165,6 @@ class LinkBridge:
     loop that recovers is told so at once (fault 43), and has to be armed again. Between two runs no commands are
     accepted either.
 
-    Args:
-        shared: memory of the run.
-        name: of this worker.
-        feeds: of its devices.
-
     Attributes:
         released: the dead-man, or a call of `stop`, has stopped the devices.
         start_ns: t_ns = 0 of the run on the clock of the time stamps of samples and commands [ns]; None before the run,

@@ -60,12 +60,7 @@ class _Report:
 
 
 class _DeviceReports:
-    """What the devices report about themselves, as marks: each once a run, but for what latches Safe as a fault.
-
-    Args:
-        shared: memory of the run.
-        reports: of the faults of the workers.
-    """
+    """What the devices report about themselves, as marks: each once a run, but for what latches Safe as a fault."""
 
     def __init__(self, shared: RunMemory, reports: Mapping[str, _Report]) -> None:
         self._boxes, self._reports, self._row = shared.healths, reports, np.zeros(1, HEALTH)
@@ -101,11 +96,6 @@ class _DeviceReports:
 
 class WorkerSupervisor:
     """The workers of a run.
-
-    Args:
-        shared: memory of the run.
-        host: whose clock is used.
-        launch: starts a process.
 
     Attributes:
         record_closed: the recorder has finished its file.

@@ -86,9 +86,6 @@ def measured_wakeups(monitor: StallMonitor) -> Iterator[None]:
     Under SCHED_FIFO each processor has one thread bound to it: the processors of a virtual machine stall one by one,
     and a thread on another processor would not notice. Under the ordinary scheduler there is one unbound thread: a
     bound one would wait for other programs on its processor, while the processes of the run move to another.
-
-    Args:
-        monitor: of all of them.
     """
     real_time = os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO
     over = threading.Event()

@@ -39,11 +39,7 @@ class Access(Protocol):
 
 
 class _VirtualAccess(Access):
-    """A simulated rig in this process.
-
-    Args:
-        rig: simulated.
-    """
+    """A simulated rig in this process."""
 
     filter_delay_ms = 0.0
 
@@ -65,11 +61,7 @@ class _VirtualAccess(Access):
 
 
 class DirectAccess(Access):
-    """The real drivers, polled by this process.
-
-    Args:
-        rig: with all ports.
-    """
+    """The real drivers, polled by this process."""
 
     def __init__(self, rig: Rig) -> None:
         self._make = DriverFactory(rig.config.devices, rig.setup)

@@ -57,10 +57,9 @@ def text_of(file: ComputerFile) -> str:
 
 
 def computer_checks(config: Config) -> list[Check]:
-    """For a real rig: which file that its config has a use for this computer does not have. None is needed for arming.
+    """For a real rig: which file that its config has a use for this computer does not have.
 
-    Args:
-        config: of the rig.
+    None is needed for arming.
     """
     return [_check(file) for file in _wanted(config)] if config.rig == "real" else []
 

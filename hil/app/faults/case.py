@@ -25,9 +25,6 @@ class NotInjectedError(Exception):
 def preparation(*kinds: type[Exception]) -> Iterator[None]:
     """Errors in here are none of the controller: the fault has not been injected yet.
 
-    Args:
-        kinds: of the errors, beside DeviceError.
-
     Raises:
         NotInjectedError: there was such an error.
     """

@@ -48,11 +48,7 @@ _TOKEN = bytes(range(32))
 
 
 def command_cases(config: Config) -> Iterator[Case]:
-    """Forged commands of every kind at the gate and at the socket, and a subscriber that never reads.
-
-    Args:
-        config: of the rig, in lockstep.
-    """
+    """Forged commands of every kind at the gate and at the socket, and a subscriber that never reads."""
     refused = Fault.COMMAND_REFUSED
     at_socket = partial(_forged_at_socket, config.operator)
     for level, forged in ((NO_RUN, _forged_at_gate), (PROCESSES, at_socket)):
@@ -73,12 +69,7 @@ def run_case(case: Case) -> InjectionOutcome:
 
 
 class Client:
-    """A client with a session; it holds no lease.
-
-    Args:
-        exchange: sends a frame, and returns the answer.
-        token: that the server asks for.
-    """
+    """A client with a session; it holds no lease."""
 
     def __init__(self, exchange: Callable[[bytes], bytes | None], token: bytes) -> None:
         self._seal, self._number, self._session = Seal(token, "request"), 0, ""

@@ -40,11 +40,7 @@ def cannot_mount() -> str:
 
 
 def disk_cases(config: Config) -> Iterator[Case]:
-    """A full disk before arming and in the run-up.
-
-    Args:
-        config: of the rig, in lockstep.
-    """
+    """A full disk before arming and in the run-up."""
     row, at_s = Fault.DISK_FULL, FULL_TICK / config.loop.rate_hz
     bound_ms = FAULT_TABLE[row].bound_for(ReactionTimes(config))
     during = ExpectedOutcome(frozenset({row}), bound_ms, bound_ms)

@@ -71,9 +71,6 @@ class DeviceFault(msgspec.Struct, frozen=True):
 class FaultyDevice(Generic[S, C]):
     """A device that works until a fault is injected; `open`, `close` and `health` are those of the wrapped device.
 
-    Args:
-        device: of a simulated rig.
-
     Attributes:
         refusal: why it is not opened; empty: it is.
     """

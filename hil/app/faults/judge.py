@@ -244,11 +244,7 @@ _SUSPECT = {
 
 
 class Expectations:
-    """Of one rig in lockstep.
-
-    Args:
-        config: of the rig.
-    """
+    """Of one rig in lockstep."""
 
     def __init__(self, config: Config) -> None:
         self._times, self._delay_ms = ReactionTimes(config), config.links.drives_delay_ms
@@ -272,13 +268,7 @@ class Expectations:
         return ExpectedOutcome(expected.rows, expected.detect_ms, stopped_ms, expected.optional)
 
     def mark(self, device: str, fault: DeviceFault, state: str) -> ExpectedOutcome:
-        """What must come of a plausible wrong value: a mark at the end of the run, where its true value is not 0.
-
-        Args:
-            device: name of its link.
-            fault: injected.
-            state: of the experiment at that time.
-        """
+        """What must come of a plausible wrong value: a mark at the end of the run, where its true value is not 0."""
         moves = device in ("daq", "drives") and state in ("idle", "armed", "run_up")
         seen = self._judged and (fault.kind == "garbage" or moves)
         return ExpectedOutcome(_SUSPECT[device] | {Fault.IMPLAUSIBLE_VALUE}, optional=not seen, marked=True)
@@ -300,11 +290,7 @@ class Expectations:
         return FAULT_TABLE[row].bound_for(self._times) or 0.0
 
     def faults(self, device: str) -> Sequence[tuple[int, DeviceFault]]:
-        """For the printed table: a fault of each kind, beyond the limits of the config, and the row that it is.
-
-        Args:
-            device: name of its link.
-        """
+        """For the printed table: a fault of each kind, beyond the limits of the config, and the row that it is."""
         limit_ms, block_ms = self._times.age(device), self._times.samples(device)
         silence = Fault.SENSOR_DROPOUT if device in SAMPLED else Fault.SENSOR_STALE
         lost = max(round(2.0 * limit_ms / block_ms), 2)

@@ -118,10 +118,6 @@ def _run(case: Case, trial: UnattendedTrial) -> InjectionOutcome:
 class UnattendedTrial:
     """A trial by `hil trial` at a simulated rig of its own, in processes that can be sent signals.
 
-    Args:
-        stack: ends them all.
-        config: of rig and trial.
-
     Attributes:
         run: folder of the run.
         control: of the simulated rig.

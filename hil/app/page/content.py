@@ -45,12 +45,7 @@ Band = tuple[float | None, float | None]
 
 
 def band(series: str, limits: LimitsConfig) -> Band | None:
-    """Lowest and highest value that the limits allow a series, in its unit; None: no limit is about it.
-
-    Args:
-        series: its name.
-        limits: of the rig.
-    """
+    """Lowest and highest value that the limits allow a series, in its unit; None: no limit is about it."""
     field = series.partition("/")[0]
     torque, speed = limits.bogie_torque_Nm, limits.wheel_speed_radps
     force_N, pressure_Pa = limits.sensor_force_N, limits.cylinder_kPa * 1e3

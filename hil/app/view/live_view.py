@@ -53,11 +53,7 @@ class OtherRigError(Exception):
 
 
 def live_channels(layout: Layout) -> tuple[ExportChannel, ...]:
-    """The channels of a live view: those of an exported record, without samples.
-
-    Args:
-        layout: of the rig.
-    """
+    """The channels of a live view: those of an exported record, without samples."""
     rows, fields = {"tick": tick_dtype(layout), "events": EVENT}, {}
     for name, dtype in rows.items():
         signals = signals_of(name)

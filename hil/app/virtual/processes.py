@@ -20,13 +20,7 @@ KILLED = -9
 
 
 class _VirtualLifecycle:
-    """Lifecycle of a worker, worker side, as `hil.processes.lifecycle.WorkerLifecycle`.
-
-    Attributes:
-        ending: the worker was asked to end.
-        orphaned: the loop is gone.
-        messages: messages sent, oldest first.
-    """
+    """Lifecycle of a worker, worker side, as `hil.processes.lifecycle.WorkerLifecycle`."""
 
     def __init__(self, notify: Callable[[], None]) -> None:
         self.ending = self.orphaned = False
@@ -133,11 +127,6 @@ class _VirtualProcess:
 
 class VirtualProcesses:
     """The workers of a run.
-
-    Args:
-        host: that they run on.
-        loop: the loop's process id.
-        kill_loop: ends it.
 
     Attributes:
         by_name: workers started.

@@ -76,11 +76,6 @@ class Mailbox:
     to copy it, even if the writer is writing the next value, or was suspended or killed while writing it.
 
     The last array written from or read into and its address are cached: use the same array each time.
-
-    Args:
-        path: the file.
-        dtype: of the record.
-        create: make the file, or open it.
     """
 
     def __init__(self, path: str | os.PathLike[str], dtype: np.dtype[Any], *, create: bool) -> None:

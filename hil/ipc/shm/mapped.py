@@ -114,9 +114,6 @@ def array_address(path: Path, array: NDArray[Any], dtype: np.dtype[Any], writabl
 def made_file(path: Path, size: int) -> int:
     """Make a file with all its blocks: later, a full disk would cause a SIGBUS in the middle of a trial.
 
-    Returns:
-        Its descriptor.
-
     Raises:
         ShmError: it exists already, or the disk has no space for it.
     """

@@ -112,11 +112,7 @@ class PageAccess:
         return f"{self._set_cookie('')}; Max-Age=0"
 
     def opened(self, headers: Mapping[str, str]) -> Session | None:
-        """The session that a request belongs to; None: none that is valid.
-
-        Args:
-            headers: of the request, names in lower case.
-        """
+        """The session that a request belongs to; None: none that is valid."""
         try:
             cookie = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
         except CookieError:

@@ -165,11 +165,7 @@ class DrawingInputs(msgspec.Struct, frozen=True):
 
 
 class DrawingInputsFile:
-    """What `hil operate` has last written for the page to draw with; it is read again when it is another.
-
-    Args:
-        folder: the runtime folder of the page server.
-    """
+    """What `hil operate` has last written for the page to draw with; it is read again when it is another."""
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / SHOWN

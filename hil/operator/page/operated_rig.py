@@ -125,9 +125,6 @@ class PageRig:
         Args:
             command: the stop.
             viewer: who asked for it; its name stands in the reason.
-
-        Returns:
-            Done when the stop is answered. It raises CommandError: there is no answer.
         """
         kind = type(command).__name__
         if kind not in self._stopping:

@@ -67,10 +67,6 @@ class RunFolder:
     def file(self, name: str, kind: str) -> Path:
         """A file of a run.
 
-        Args:
-            name: of the run, as listed.
-            kind: FIGURE, SUMMARY or REPORT.
-
         Raises:
             LookupError: there is none.
         """
@@ -82,9 +78,6 @@ class RunFolder:
 
     def frames(self, name: str) -> list[tuple[float, str]]:
         """Time [s] and name of each frame of a run's camera; none if nothing has filmed it.
-
-        Args:
-            name: of the run, as listed.
 
         Raises:
             LookupError: there is no such run, or the table cannot be read.
@@ -139,9 +132,6 @@ class RunFolder:
             note: takes the place of the former one; None leaves it.
             add: tags that it shall have.
             remove: tags that it shall not have.
-
-        Returns:
-            Note and tags now.
 
         Raises:
             LookupError: there is no such run.

@@ -23,9 +23,6 @@ T = TypeVar("T")
 class NewestEntries(Generic[T]):
     """Keeps the newest entries, and counts them all.
 
-    Args:
-        most: entries kept.
-
     Attributes:
         count: entries so far.
     """
