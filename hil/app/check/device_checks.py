@@ -211,7 +211,7 @@ def block_check(daq: DaqConfig, limits: LimitsConfig, cost_us: float) -> Check:
 
 
 def sample_rate_hz(blocks: Sequence[DaqBlock]) -> float | None:
-    """Sample rate [Hz], from the arrival of the least late block of the first and of the last third; None: not known."""
+    """Sample rate [Hz], from the arrival of the least late block of the first and of the last third; None: unknown."""
     third = len(blocks) // 3
     if not third or blocks[0].arrived_ns < 0:
         return None
