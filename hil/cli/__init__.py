@@ -16,7 +16,7 @@ from hil.cli.analysis import open_foreign, recover, replay, verify
 from hil.cli.bench import bench
 from hil.cli.calibrate import calibrate
 from hil.cli.campaign import campaign, compare
-from hil.cli.check import check, computer, devices
+from hil.cli.check import check, devices
 from hil.cli.client import command, keys
 from hil.cli.configs import configs, rover
 from hil.cli.energy import activity, energy, path
@@ -53,7 +53,7 @@ _GROUPS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
     "Runs": (runs, note, report, compare, export, render, view, verify, replay, recover),
     "Analysis": (energy, path, activity, identify, validate, open_foreign),
     "Your own parts": (configs, rover, serve, sim),
-    "Machine": (computer, bench, faults, explain),
+    "Machine": (bench, faults, explain),
 }
 _NAMES: dict[Callable[..., None] | typer.Typer, str] = {
     run_config: "run", open_foreign: "open", calibrate: "calibrate", command: "command", keys: "keys", rover: "rover",
