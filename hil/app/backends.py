@@ -63,14 +63,9 @@ class RealtimeBackend(Backend):
 
     Args:
         rig: of the config; the experiment is in it.
-        folder: of the first run.
-        progress: called with what is going on.
-        stack: closes it all.
         make: makes the experiment of each run; by default the one that the config names.
-        attended: an operator arms and starts each run.
         console: of the operator; None: none.
         endpoints: of a simulated rig that runs already; None: one is started where the config asks for one.
-        platform: that it stands on.
 
     Raises:
         DeviceError: a worker could not begin, or a device is not what the config says.

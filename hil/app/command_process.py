@@ -17,11 +17,7 @@ _EVERY_S = 0.05
 def run_command_server(lifecycle: Reporter, folder: Path, endpoint: str, *keys: str) -> None:
     """Serve the command socket until asked to end.
 
-    Args:
-        lifecycle: of this process.
-        folder: the runtime folder, with memory and token.
-        endpoint: where clients connect.
-        keys: file of the secret key and folder of the clients' keys; empty: clients know the token.
+    `keys`: file of the secret key and folder of the clients' keys; empty: clients know the token.
     """
     memory = CommandMemory(folder / MEMORY, create=False)
     secret, clients = map(Path, keys) if keys else (None, None)

@@ -198,7 +198,6 @@ class Console:
     the start on it is fault 19; `operator.console_lost` says whether the run finishes or goes Safe.
 
     Args:
-        memory: shared with the command server's process.
         host: whose clock is used; heartbeats of the lease are times of it.
         idle: called where no loop runs, at least every LOOK_S.
 

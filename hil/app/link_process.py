@@ -61,13 +61,7 @@ def serve(
 ) -> None:
     """Open the device of a link and serve it until asked to end.
 
-    Args:
-        name: of the link.
-        shared: memory of the run.
-        lifecycle: says when to end, and receives the state.
-        granted: rights that there are.
-        host: whose clock and ports are used.
-        opened: called once the device is open.
+    `opened`: called once the device is open.
     """
 
     def alive() -> None:

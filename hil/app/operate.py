@@ -58,8 +58,6 @@ class ResidentProcess:
     Args:
         settings: config of the rig and the experiment, and what an operator changes of it.
         out: folder of the runs; exists and is empty.
-        console: of the operator.
-        signals: that end the process.
         progress: called with what is going on, a line at a time.
         opener: opens the rig (`hil.app.run.open_backend`).
         campaign: that an operator may start; None: there are no plans.

@@ -41,10 +41,7 @@ Progress = Callable[[str], None]
 def check_pace(rig: Rig, progress: Progress, seconds: float = CHECK_S) -> list[Check]:
     """Measure wake-ups and the work of a tick with the rights that the loop would get; no checks in virtual time.
 
-    Args:
-        rig: whose devices are not used.
-        progress: receives a progress line.
-        seconds: how long wake-ups are measured [s].
+    `seconds`: how long wake-ups are measured [s].
     """
     config = rig.config
     if config.clock != "realtime":
@@ -213,12 +210,6 @@ def refuse_slow_links(rig: str, devices: DevicesConfig | None, shared: RunMemory
     """Let the links work for a moment, with nothing moving, and refuse the run if one does not make its rounds.
 
     A driver that does not count them is not refused here: `hil check` says so.
-
-    Args:
-        rig: of the config, simulated or not.
-        devices: of the config.
-        shared: memory of the run, whose workers are ready.
-        host: whose clock is used.
 
     Raises:
         NotArmedError: a link is too slow.

@@ -53,9 +53,6 @@ class Resident:
     (`hil.analysis.recovered_summary.summarise_afterwards`), as `hil.app.run.run_repeatedly` does.
 
     Args:
-        described: the rig, and the experiment, of the config.
-        rig: opened, and ready for its first run.
-        signals: that end a run early, in Safe.
         progress: called with what is going on, a line at a time.
     """
 

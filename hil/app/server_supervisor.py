@@ -30,8 +30,6 @@ class _ServerSupervisor:
     """Starts a server, and starts it again where it listened before.
 
     Args:
-        lifecycle: of this process.
-        server: a key of SERVERS.
         arguments: of the server's process but the address: the folder, and what comes after the address.
     """
 
@@ -85,12 +83,7 @@ class _ServerSupervisor:
 def run_server_supervisor(lifecycle: WorkerLifecycle, folder: Path, server: str, address: str, *more: str) -> None:
     """Keep a server running until asked to end.
 
-    Args:
-        lifecycle: of this process.
-        folder: the runtime folder.
-        server: a key of SERVERS.
-        address: where it listens; with * as the port a free one, and that again after a restart.
-        more: further arguments of the server.
+    `address`: where it listens; with * as the port a free one, and that again after a restart.
     """
     supervisor = _ServerSupervisor(lifecycle, server, str(folder), *more)
     with rights(RightsWanted(nice=NICE)) as granted:  # the server inherits it

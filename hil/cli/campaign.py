@@ -94,14 +94,7 @@ def campaign_of(
 ) -> CampaignOrder:
     """The campaign of a plan on a rig.
 
-    Args:
-        plan: of the trials.
-        source: of the config.
-        overrides: of the config.
-        seed: replaces those of plan and config.
-        folders: each trial has a run folder.
-        figures: a figure is drawn of each.
-        many_at_once: in virtual time trials are, and none publishes telemetry.
+    `many_at_once`: in virtual time trials are, and none publishes telemetry.
 
     Raises:
         ConfigError: problems of the config or of the trials.

@@ -265,11 +265,6 @@ class BatchOptions:
     def folder(self, name: str, what: str, marker: str) -> Path:
         """The folder of the runs: a new one, or the one to be resumed.
 
-        Args:
-            name: of the config of the runs.
-            what: is made, for the folder's name.
-            marker: file that every folder to be resumed has.
-
         Raises:
             FolderError: there is none to be resumed, or the new one is not empty.
         """

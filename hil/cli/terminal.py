@@ -85,12 +85,7 @@ _WIDE = 10_000
 
 
 def show(table: Table, widest: int = _WIDE) -> None:
-    """Print a table on stdout; if it is wider than the terminal, cells are wrapped, between words where it has room.
-
-    Args:
-        table: to print.
-        widest: its width where there is no terminal.
-    """
+    """Print a table on stdout; if it is wider than the terminal, cells are wrapped, between words where it has room."""
     for column in table.columns:
         column.overflow, column.no_wrap = "fold", False
         if isinstance(column.header, str):

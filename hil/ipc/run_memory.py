@@ -61,7 +61,6 @@ class RunMemory:
     """Rings, mailboxes and heartbeats of a run.
 
     Args:
-        run: the run folder.
         config: of the run; None: the one stored with the run.
         meta: contents of the record's `/meta`; with it the files are made, without it they are opened.
 

@@ -63,7 +63,6 @@ class SampleRow:
 
     Args:
         link: that it comes from, one of `NEWEST`.
-        layout: of the rig.
 
     Attributes:
         dtype: of the row.
@@ -127,7 +126,6 @@ class CommandRow:
 
     Args:
         link: that it goes to, one of `COMMANDED`.
-        layout: of the rig.
 
     Attributes:
         dtype: of the row.
@@ -177,12 +175,7 @@ def _of_numbers(signal: Signal, first: int, end: int, dimensions: int) -> str:
 
 
 class BlockRow:
-    """A whole block of sensor samples as a row.
-
-    Args:
-        samples: of each channel in a block.
-        channels: of them.
-    """
+    """A whole block of sensor samples as a row."""
 
     def __init__(self, samples: int, channels: int) -> None:
         by_channel: list[Any] = []

@@ -41,11 +41,7 @@ class Tick(NamedTuple):
 
 
 class StageTimer:
-    """Measures how long each stage of a tick takes.
-
-    Args:
-        tick: its work began when the first stage began.
-    """
+    """Measures how long each stage of a tick takes."""
 
     def __init__(self, tick: Tick) -> None:
         self._ends_ns = [tick.began_ns]

@@ -59,7 +59,6 @@ class CommandClient:
     """A client of one running `hil operate`. Several threads may use it.
 
     Args:
-        endpoint: of the command socket, tcp://ADDRESS:PORT.
         token: of the token file (`hil.operator.runtime_folder.read_token`); None with keys.
         keys: files of this client's secret key and of the rig's public key; None with a token.
         name: of the client, as others see it; None: USER@COMPUTER-PROCESS. Clients with the same key and name count as

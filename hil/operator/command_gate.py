@@ -59,7 +59,6 @@ class _OperatorLease:
     """Belongs to one client at a time, or to nobody.
 
     Attributes:
-        holder: of the lease; None: nobody.
         asked_by: the client that asked the holder for it last; None: nobody, or ASKED_NS ago.
     """
 
@@ -80,10 +79,7 @@ class _OperatorLease:
     def change(self, request: Lease, client: Client, now_ns: int) -> None:
         """Do what a client asks for.
 
-        Args:
-            request: take, keep, release, ask or give.
-            client: that sent it.
-            now_ns: CLOCK_MONOTONIC [ns].
+        `now_ns`: CLOCK_MONOTONIC [ns].
 
         Raises:
             RefusedError: it is not this client's to do that.

@@ -128,8 +128,6 @@ class CurveDoor:
 
     Args:
         context: of the sockets; made for this door.
-        secret: file of this end's secret key.
-        clients: folder of the clients' public keys.
 
     Attributes:
         waiting: a socket that can be read when a client wants to connect; then `answer` has to be called.

@@ -119,7 +119,6 @@ class Process:
     """One of the processes of `hil.processes.__main__`, which ends with this one.
 
     Args:
-        name: of the table there.
         path: its first argument, before the id of this process.
         arguments: its further arguments, after that id.
     """

@@ -44,12 +44,7 @@ class LinkWorker:
     watchdog, and accepts no commands. There it withdraws the report of a failure once the cause is gone.
 
     Args:
-        name: of the link.
-        shared: memory of the run.
-        device: opened already.
-        bridge: between the two.
         lifecycle: tells when to end, and reports once the device is held.
-        host: whose clock is used.
     """
 
     def __init__(

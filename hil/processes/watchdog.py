@@ -48,11 +48,7 @@ class Watchdog:
     """Checks heartbeats, kills processes that hang, and logs this for the record.
 
     Args:
-        shared: memory of the run.
-        loop: process id of the loop.
-        workers: process ids by name.
         stops: frames for the ports of a worker that had to be killed, by its name.
-        host: whose clock and ports are used.
         kill: kills a process, by its id; returns a function that tells whether the process is gone.
     """
 
@@ -201,13 +197,7 @@ class Watchdog:
 
 
 def run_watchdog(lifecycle: WorkerLifecycle, run: Path, *of_workers: str) -> None:
-    """Watch until this process is asked to end; if the loop process is gone, end the others first.
-
-    Args:
-        lifecycle: of this process.
-        run: folder of the run.
-        of_workers: the process id of each worker, as NAME=PID.
-    """
+    """Watch until this process is asked to end; if the loop process is gone, end the others first."""
     workers = workers_of(of_workers)
     shared = RunMemory(run)
     watchdog = Watchdog(shared, lifecycle.parent, workers, read_stops(shared))
@@ -268,11 +258,7 @@ def end_all(processes: Iterable[int], seconds: float) -> None:
 
 
 class ProcessKill:
-    """Kills a process when made; a call tells whether the process has ended.
-
-    Args:
-        process: its id.
-    """
+    """Kills a process when made; a call tells whether the process has ended."""
 
     def __init__(self, process: int) -> None:
         self._handle = -1

@@ -132,7 +132,6 @@ class RealtimeClock:
     for it.
 
     Args:
-        rate_hz: ticks per second.
         spin_share: share of the period to spin for, at most MOST_SPIN.
         work_us: known duration of a tick's work [us]; with the spin under MOST_BUSY of the period.
         now: reads CLOCK_MONOTONIC [ns].

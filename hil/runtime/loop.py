@@ -79,8 +79,6 @@ class Loop:
     """Runs a cycle until its experiment is over.
 
     Args:
-        clock: starts each tick.
-        cycle: runs the stages of each tick.
         alarms: called in each tick; each returns a reason to go Safe that is outside the tick's values, or None.
         feed: called at the end of each good tick; it feeds the watchdog.
         after_fault: ticks recorded after the first fault.

@@ -39,9 +39,7 @@ class Capture:
     """The camera of one run; whatever becomes of it is said in `problem`, and raises nothing.
 
     Args:
-        run: folder of the run.
         config: section `camera`.
-        launch: starts the process that captures.
 
     Attributes:
         problem: why there are no frames, or not all; empty: nothing was noticed.
@@ -98,11 +96,7 @@ def silence(
 ) -> list[NDArray[Any]]:
     """The longest time without a frame, as an event, if it is too long or there was a problem.
 
-    Args:
-        frames: of the run, in order.
-        span_ns: from when to when there should be frames, on the record's clock [ns].
-        rate_hz: that was asked for.
-        problem: what was noticed otherwise.
+    `span_ns`: from when to when there should be frames, on the record's clock [ns].
     """
     begin_ns, end_ns = span_ns
     allowed_ns = max(LEAST_NS, round(PERIODS / rate_hz * 1e9))

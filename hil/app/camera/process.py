@@ -21,10 +21,7 @@ Source = Callable[[Callable[[], bool], Callable[[], None]], Iterator[CameraFrame
 def capture(folder: Path, lifecycle: Reporter, source: Source) -> None:
     """Write frames and their times into a folder, until asked to end.
 
-    Args:
-        folder: exists.
-        lifecycle: reports, and says when to end.
-        source: gives frames until its first argument is true; its second is called once they may come.
+    `source`: gives frames until its first argument is true; its second is called once they may come.
     """
     number = 0
     try:

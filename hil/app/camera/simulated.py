@@ -31,10 +31,7 @@ _FIELDS = ("t_ns", "pose", ANGLES, "wheel_speed_radps", "gap_m")
 def film(record: OpenRecord, run: Path, config: CameraConfig) -> list[RunFrame]:
     """Draw the frames of a run, and write them with their table.
 
-    Args:
-        record: of the run.
-        run: its folder.
-        config: section `camera`.
+    `config`: section `camera`.
 
     Raises:
         OSError: they cannot be written.

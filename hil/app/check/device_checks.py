@@ -165,10 +165,8 @@ class _DaqBlocks(NamedTuple):
     """Blocks of a data acquisition, and what is to be known of it.
 
     Attributes:
-        blocks: in order.
         age_ms: their median age on arrival [ms]; NaN: there was none.
         t_ns: time at the end [ns].
-        health: of its link.
         cost_us: processor time of the driver for a block [us]; NaN: there was none.
     """
 
@@ -197,10 +195,7 @@ def block_check(daq: DaqConfig, limits: LimitsConfig, cost_us: float) -> Check:
     A cut waits for the end of a block. The proposed length is the shortest of BLOCKS_MS whose blocks take the driver
     less than BLOCK_SHARE of a processor.
 
-    Args:
-        daq: of the config.
-        limits: of the config.
-        cost_us: processor time of the driver for a block [us].
+    `cost_us`: processor time of the driver for a block [us].
     """
     whole = [ms for ms in BLOCKS_MS if (daq.rate_hz * ms / 1000.0).is_integer() and ms <= limits.daq_age_ms / 2]
     proposed = next((ms for ms in whole if cost_us < BLOCK_SHARE * ms * 1e3), max(whole, default=daq.block_ms))

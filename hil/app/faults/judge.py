@@ -100,10 +100,7 @@ def judge(seen: Observation, expected: ExpectedOutcome) -> InjectionOutcome:
 def judge_refusal(error: str, unsafe: Sequence[str], expected: ExpectedOutcome) -> InjectionOutcome:
     """What came of a case whose devices were not opened.
 
-    Args:
-        error: why they were not.
-        unsafe: what was driven all the same, in words.
-        expected: what must come of the case.
+    `expected`: what must come of the case.
     """
     wrong = list(unsafe)
     if not expected.refused_with or expected.refused_with not in error:
@@ -255,12 +252,7 @@ class Expectations:
         self._equal = {"daq": noisy and limits.frozen_samples > 0, "loads": limits.loads_frozen_samples > 0}
 
     def of(self, device: str, fault: DeviceFault) -> ExpectedOutcome:
-        """What must come of a fault.
-
-        Args:
-            device: name of its link.
-            fault: injected while the devices work.
-        """
+        """What must come of a fault."""
         expected = self._noticed(device, fault)
         if expected.detect_ms is None or expected.react_ms is not None:
             return expected

@@ -97,7 +97,6 @@ class LockstepCases:
     """Cases of one rig.
 
     Args:
-        config: of the rig, in lockstep.
         states: a tick in each state (`state_ticks`).
     """
 

@@ -113,11 +113,7 @@ def run_case(case: Case) -> InjectionOutcome:
 def observed(run: VirtualRun, case: Case, folder: Path, acted_ns: int) -> Observation:
     """What is left of a run in virtual time.
 
-    Args:
-        run: finished.
-        case: that was injected into it.
-        folder: of the run.
-        acted_ns: when [ns of its host].
+    `acted_ns`: when [ns of its host].
     """
     assert run.start_ns is not None
     record, seen = read_trial(folder, trusted=True), _seen(run)

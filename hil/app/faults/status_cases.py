@@ -85,8 +85,6 @@ class _DamagedCamera:
     """The process of a camera which gives only such frames, over the whole of a run.
 
     Args:
-        flags: of each buffer.
-        jpeg: its bytes.
         span_ns: how long it gives frames [ns].
     """
 

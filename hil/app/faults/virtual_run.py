@@ -32,10 +32,8 @@ class VirtualRun:
     The loop is an actor. The caller runs in parallel with it, and can act at any time of the run.
 
     Args:
-        described: the rig, and the experiment, of the config.
         folder: of the run; exists and is empty.
         scratch: folder for the memory of the simulated rig; exists and is empty.
-        attended: an operator arms and starts the experiment.
         more: folders of further runs on the same rig, each existing and empty.
         between: called between two runs, while the rig is held; time that it waits passes there.
 

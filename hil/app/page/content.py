@@ -200,10 +200,7 @@ def series(layout: Layout, section: ExperimentSection) -> list[dict[str, Any]]:
 def column(rows: NDArray[np.void], name: str, layout: Layout) -> NDArray[np.float64] | None:
     """A series of the rows of a record, (rows,); None: the rig does not have it.
 
-    Args:
-        rows: of `tick_dtype`.
-        name: of the series.
-        layout: of the rig.
+    `rows`: of `tick_dtype`.
     """
     field, _, element = name.partition("/")
     if field not in (rows.dtype.names or ()):

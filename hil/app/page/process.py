@@ -61,13 +61,7 @@ def _feed(settings: PageSettings) -> TelemetryReceiver:
 
 
 def run_page_server(lifecycle: Reporter, folder: Path, address: str) -> None:
-    """Serve the page until asked to end.
-
-    Args:
-        lifecycle: of this process.
-        folder: the runtime folder, with settings and token.
-        address: where browsers connect, ADDRESS:PORT.
-    """
+    """Serve the page until asked to end."""
     settings = read_settings(folder)
     files = [None if file is None else Path(file) for file in (settings.certificate, settings.certificate_key)]
     try:

@@ -115,10 +115,7 @@ MOST_TICKS = 3000
 def traces_of(record: OpenRecord, summary: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Series of a run.
 
-    Args:
-        record: of the run.
-        summary: of the run; may be empty.
-        names: of the series.
+    `summary`: of the run; may be empty.
 
     Returns:
         t_s: (ticks,) from the start of the run [s]. columns: by name, (ticks,) each, null where it is not finite; a
@@ -201,11 +198,8 @@ def shown_of(rig: Rig, ticks: NDArray[np.void], turned: NDArray[np.floating[Any]
 def shown(run: Path, what: str, names: Sequence[str]) -> bytes:
     """What the page shows of a run.
 
-    Args:
-        run: its folder.
-        what: impact, timing, traces or replay, as JSON, replay@FROM:TO of a time [s]; or the format of an export that
-            is one file: tdms, mat or mcap.
-        names: of the series, of traces.
+    `what`: impact, timing, traces or replay, as JSON, replay@FROM:TO of a time [s]; or the format of an export that is
+    one file: tdms, mat or mcap.
 
     Raises:
         LookupError: the run has nothing of that.
@@ -240,10 +234,7 @@ def _exported(run: Path, to: str) -> bytes:
 def print_record(run: str, what: str, *names: str) -> int:
     """Print it; the exit status is 1, and the reason on stderr, if there is nothing.
 
-    Args:
-        run: folder of the run.
-        what: impact, timing, traces, replay or replay@FROM:TO with times in seconds, or a format of `hil export`.
-        names: of the series.
+    `what`: impact, timing, traces, replay or replay@FROM:TO with times in seconds, or a format of `hil export`.
     """
     os.setpriority(os.PRIO_PROCESS, 0, 10)
     try:

@@ -66,10 +66,8 @@ class LiveView:
     """Turns messages of telemetry into those of a server.
 
     Args:
-        layout: of the rig.
         start_m: distance to the obstacle at the start of a trial [m].
         server: with the `live_channels` of its layout.
-        rig: as it is drawn.
     """
 
     def __init__(self, layout: Layout, start_m: float, server: ViewServer, rig: RigSolids) -> None:
@@ -153,11 +151,7 @@ class LiveView:
 def follow(endpoint: str, view: LiveView, going: Callable[[], bool], keys: tuple[KeyPair, bytes] | None = None) -> None:
     """Show what is published, until it is told to end. The publisher may start later, and again.
 
-    Args:
-        endpoint: of the telemetry.
-        view: that shows it.
-        going: whether to go on.
-        keys: of this client, and the publisher's public key; None: it has none.
+    `keys`: of this client, and the publisher's public key; None: it has none.
 
     Raises:
         OtherRigError: telemetry is not of the rig of the config.
@@ -195,10 +189,6 @@ class _PlayedRecord(NamedTuple):
 @contextmanager
 def played(run: Path, *, unverified: bool = False) -> Iterator[_PlayedRecord]:
     """A run whose record is open.
-
-    Args:
-        run: its folder.
-        unverified: also one that does not match its digests.
 
     Raises:
         FolderError: no such folder, or its summary cannot be read.

@@ -59,9 +59,7 @@ class OriginGate:
     """Listens, and passes on what is allowed to a server, until it is closed.
 
     Args:
-        host: address on which it listens.
         port: of it; 0: a free one.
-        behind: address and port of the server.
         origins: pages that are allowed beside those of this computer.
 
     Attributes:
@@ -146,10 +144,6 @@ class ViewServer:
     """Serves channels until it is closed. A client can only look: it is sent messages, and nothing of it is read.
 
     Args:
-        name: of what is shown.
-        channels: that are served.
-        solids: of the scene.
-        host: address on which it listens.
         port: of it; 0: a free one.
         origins: pages whose viewers are allowed, beside those of this computer.
 
@@ -208,10 +202,7 @@ class ViewServer:
     def send(self, topic: str, message: bytes, t_ns: int) -> None:
         """Send a message to all clients that want its channel; the scene before it, when that is due.
 
-        Args:
-            topic: of the channel.
-            message: encoded.
-            t_ns: its time [ns], since 1970.
+        `t_ns`: its time [ns], since 1970.
         """
         self.show_scene(t_ns)
         self._channels[topic].log(message, log_time=max(t_ns, 0))

@@ -40,7 +40,6 @@ class VirtualRig:
     """Plant, serial devices and device server of `hil.simulator`, each called when it is due.
 
     Args:
-        config: of the rig.
         folder: of its memory; exists and is empty.
         host: of the drivers; its ports and its network connect to this rig.
 
@@ -140,9 +139,7 @@ class _VirtualClock(RealtimeClock):
     """Deadlines in virtual time; the duration of a tick's stages is measured on this computer.
 
     Args:
-        host: whose time it is.
         pace: keeps virtual time from being ahead of the wall clock; None: as fast as the machine can.
-        rate_hz: ticks a second.
     """
 
     name = "lockstep"
@@ -172,7 +169,6 @@ class VirtualComputer:
     Args:
         config: of the rig, with `rig: simulated_wire`.
         folder: for the memory of the simulated rig; exists and is empty.
-        kill_loop: ends the loop's process, for the watchdog.
         paced_by: a computer whose clock virtual time is never ahead of, because people operate the rig; None: none.
 
     Attributes:

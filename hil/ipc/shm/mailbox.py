@@ -26,8 +26,6 @@ class Heartbeat:
     """A monotonic time [ns] for each of several names; each is written by one process and read by any.
 
     Args:
-        path: the file.
-        create: make the file, or open it.
         names: of the processes; None, when opening: those in the file.
     """
 

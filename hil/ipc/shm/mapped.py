@@ -144,9 +144,6 @@ class Mapped:
     """A mapped file: header, control words, payload.
 
     Args:
-        path: the file.
-        kind: ring, mailbox or heartbeat.
-        dtype: of a record.
         capacity: records; None: that of the file.
         names: of control words; None: those of the file.
         slots: records in the payload, if different from the capacity.

@@ -53,13 +53,7 @@ class Subscribe(_Message, frozen=True, tag="subscribe"):
 
 
 class _RunNote(_Message, frozen=True):
-    """A change of the note and tags of a run.
-
-    Attributes:
-        note: takes the place of the former one; None leaves it.
-        add: tags that the run shall have.
-        remove: tags that it shall not have.
-    """
+    """A change of the note and tags of a run."""
 
     note: str | None = None
     add: tuple[str, ...] = ()

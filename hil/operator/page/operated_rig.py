@@ -31,7 +31,6 @@ class PageRig:
 
     Args:
         connect: makes a client of the command socket with that name. Raises CommandError.
-        feed: of the telemetry.
         realtime: the loop's clock is that of this computer; else the cut is timed when telemetry shows it.
 
     Attributes:

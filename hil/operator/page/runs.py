@@ -31,7 +31,6 @@ class RunFolder:
     """The folder of the runs; those of a campaign are one folder deeper.
 
     Args:
-        folder: of the runs.
         read_record: command that prints JSON from the record of a run, with its folder and what of it added.
         annotation_of: the note and tags of a run. Raises ValueError: they cannot be read.
         annotate: changes them: a new note or None, tags to add, tags to remove. Raises ValueError: not allowed.
@@ -90,10 +89,6 @@ class RunFolder:
     def frame(self, name: str, file: str) -> Path:
         """A frame of a run's camera.
 
-        Args:
-            name: of the run, as listed.
-            file: its name.
-
         Raises:
             LookupError: there is none.
         """
@@ -106,10 +101,7 @@ class RunFolder:
     def read(self, name: str, what: str, *series: str) -> bytes:
         """Something from the record of a run; another process reads it.
 
-        Args:
-            name: of the run, as listed.
-            what: impact, timing or traces, as JSON; or tdms, mat or mcap.
-            series: names of series, of traces.
+        `what`: impact, timing or traces, as JSON; or tdms, mat or mcap.
 
         Raises:
             LookupError: the run has nothing of that, or its record cannot be read.
@@ -127,11 +119,7 @@ class RunFolder:
     def annotate(self, name: str, note: str | None, add: Collection[str], remove: Collection[str]) -> Annotation:
         """Change the note and tags of a run; they stand beside its record, which stays as it is.
 
-        Args:
-            name: of the run, as listed.
-            note: takes the place of the former one; None leaves it.
-            add: tags that it shall have.
-            remove: tags that it shall not have.
+        `note`: takes the place of the former one; None leaves it.
 
         Raises:
             LookupError: there is no such run.

@@ -40,10 +40,7 @@ def bind(address: str) -> socket.socket:
 def make_server(app: Starlette, certificate: Path | None, certificate_key: Path | None) -> uvicorn.Server:
     """The server of an application; SIGTERM ends it.
 
-    Args:
-        app: to serve.
-        certificate: file of the TLS certificate; None: no TLS.
-        certificate_key: file of its key.
+    `certificate`: file of the TLS certificate; None: no TLS.
 
     Raises:
         ValueError: certificate and key are not in order.
