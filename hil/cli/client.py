@@ -410,11 +410,8 @@ def new(
     from hil.operator.client import own_name
     from hil.operator.curve import KeysError, new_keys
 
-    try:
+    with usage_errors(KeysError):
         public, secret = new_keys(name or own_name(), out)
-    except KeysError as error:
-        complain(str(error))
-        raise typer.Exit(USAGE) from None
     print(f"{secret}: secret key, stays on this computer")
     print(f"{public}: public key, for the folder of allowed clients (operator.keys.clients), or for --server-key")
 

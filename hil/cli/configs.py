@@ -83,11 +83,8 @@ def configs(
 def _print_keys(section: str) -> None:
     from hil.config.key_descriptions import section_yaml
 
-    try:
+    with usage_errors(ValueError):
         print(section_yaml(section))
-    except ValueError as error:
-        complain(str(error))
-        raise typer.Exit(USAGE) from None
 
 
 def _first_sentence(text: str) -> str:
@@ -151,7 +148,7 @@ def import_rover(
     named = None if wheels is None else [one.strip() for one in wheels.split(",") if one.strip()]
     refused = None
     with usage_errors():
-        try:
+        with usage_errors(RoverFileError):
             files = RoverFiles(out, name or name_of(file, out))
             found = read_rover(file, named, wheel_radius_m, wheel_width_m)
             with files.making() as unfinished:
@@ -164,9 +161,6 @@ def import_rover(
                     report_compiling(progress)
                     look = look_at(Rig(config))
                     draw_sketch(look.rover.tree, look.com, unfinished.sketch)
-        except RoverFileError as error:
-            complain(str(error))
-            raise typer.Exit(USAGE) from None
         if refused is not None:
             complain(f"wrote {files.config} and {files.urdf}, which a trial does not take yet; change these keys there")
             complain(str(refused))

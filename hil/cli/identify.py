@@ -15,7 +15,7 @@ import typer
 from rich.table import Table
 
 from hil.cli.run_options import AsJson, Cluster, Out, Unverified
-from hil.cli.terminal import USAGE, complain, show, usage_errors
+from hil.cli.terminal import show, usage_errors
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -92,13 +92,9 @@ def identify(
         check_enough(read.windows, names)
         return read, identify_soil(read.windows, read.soil, names, spread=spread)
 
-    try:
-        with usage_errors():
-            read, found = with_workers(whole_work, workers, cluster, lambda line: print(line, file=sys.stderr))
-            folder = run_folder(out, read.name, "identify")
-    except (IdentificationError, OtherVersionError, RecordError, UnverifiedRunError) as error:
-        complain(str(error))
-        raise typer.Exit(USAGE) from None
+    with usage_errors(IdentificationError, OtherVersionError, RecordError, UnverifiedRunError):
+        read, found = with_workers(whole_work, workers, cluster, lambda line: print(line, file=sys.stderr))
+        folder = run_folder(out, read.name, "identify")
     from hil.analysis.identification.figure import draw
 
     whole = save(found, folder)
@@ -143,11 +139,8 @@ def soil(
     from hil.config.files import write_whole
     from hil.recording.run_folder import run_folder
 
-    try:
+    with usage_errors(NoSuchTestsError):
         found = validate_soil(source or ())
-    except NoSuchTestsError as error:
-        complain(str(error))
-        raise typer.Exit(USAGE) from None
     with usage_errors():
         folder = run_folder(out, "soil", "validate")
     text = json.dumps(as_json_of(found), indent=1, allow_nan=False)

@@ -47,14 +47,11 @@ def note(
     from hil.recording.annotation import annotate, annotation_of
     from hil.recording.run_folder import FolderError
 
-    try:
+    with usage_errors(FolderError, ValueError):
         if text is None and not tag and not remove_tag:
             found = annotation_of(run)
         else:
             found = annotate(run, text, tag or (), remove_tag or ())
-    except (FolderError, ValueError) as error:
-        complain(str(error))
-        raise typer.Exit(USAGE) from None
     if as_json:
         print(json.dumps(found._asdict()))
         return
@@ -79,13 +76,9 @@ def runs(
     from hil.analysis.listed_runs import FilterError, RunFilter, chosen, listed_runs
 
     problems: list[str] = []
-    try:
-        with usage_errors():
-            rows = chosen(listed_runs(folder, problems), where, tag or ())
-            asked = RunFilter(where).names if where else ()
-    except FilterError as error:
-        complain(str(error))
-        raise typer.Exit(USAGE) from None
+    with usage_errors(FilterError):
+        rows = chosen(listed_runs(folder, problems), where, tag or ())
+        asked = RunFilter(where).names if where else ()
     for text in problems:
         complain(f"warning: {text}")
     if as_json:
@@ -146,13 +139,8 @@ def export(
     from hil.analysis.export.run import export as export_source
     from hil.recording import RecordError
 
-    with usage_errors():
-        try:
-            with ProgressBar("rows") as bar:
-                made = export_source(source, to.value, out, unverified=unverified, progress=bar.done)
-        except (MissingPackageError, UnverifiedRunError, RecordError, OSError) as error:
-            complain(str(error))
-            raise typer.Exit(USAGE) from None
+    with usage_errors(MissingPackageError, UnverifiedRunError, RecordError, OSError), ProgressBar("rows") as bar:
+        made = export_source(source, to.value, out, unverified=unverified, progress=bar.done)
     for reason in made.left_out:
         complain(f"left out: {reason}")
     print(f"{made.runs} run{'' if made.runs == 1 else 's'}: {made.path}")

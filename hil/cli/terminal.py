@@ -60,8 +60,8 @@ def wrapped(text: str) -> str:
 
 
 @contextmanager
-def usage_errors() -> Iterator[None]:
-    """Wrong configs, wrong folders and missing devices end the command with exit status 2 and no traceback.
+def usage_errors(*others: type[Exception]) -> Iterator[None]:
+    """Wrong configs, wrong folders, missing devices and other errors end the command with exit status 2, no traceback.
 
     A rig that cannot be armed because of a measurement before the first tick ends it with exit status 3.
     """
@@ -72,7 +72,7 @@ def usage_errors() -> Iterator[None]:
 
     try:
         yield
-    except (ConfigError, FolderError, DeviceError) as error:
+    except (ConfigError, FolderError, DeviceError, *others) as error:
         complain(str(error))
         raise typer.Exit(USAGE) from None
     except NotArmedError as error:
