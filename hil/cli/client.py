@@ -19,7 +19,7 @@ import typer
 
 from hil.cli.operate import JogOptions, Seconds
 from hil.cli.run_options import with_groups
-from hil.cli.terminal import FAULT, USAGE, complain
+from hil.cli.terminal import FAULT, USAGE, complain, usage_errors
 
 if TYPE_CHECKING:
     from hil.messages.operator_input import OperatorRequest

@@ -70,9 +70,10 @@ def usage_errors(*others: type[Exception]) -> Iterator[None]:
     from hil.recording.run_folder import FolderError
     from hil.safety.arming import NotArmedError
 
+    kinds: tuple[type[Exception], ...] = (ConfigError, FolderError, DeviceError, *others)
     try:
         yield
-    except (ConfigError, FolderError, DeviceError, *others) as error:
+    except kinds as error:
         complain(str(error))
         raise typer.Exit(USAGE) from None
     except NotArmedError as error:
