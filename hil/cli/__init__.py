@@ -1,4 +1,7 @@
-"""The command line: `hil COMMAND CONFIG`. Commands import their modules when they run, so that help stays fast."""
+"""The command line: `hil COMMAND CONFIG`. Commands import their modules when they run, so that help stays fast.
+
+Checks before any command that the right packages will be imported.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +28,24 @@ from hil.cli.identify import identify, validate
 from hil.cli.operate import jog, operate, valve
 from hil.cli.runs import export, note, render, runs
 from hil.cli.sim import serve, sim
-from hil.cli.start import problems_at_start
 from hil.cli.terminal import FAULT, LINE, USAGE, OutputError, complain, guard_streams
 from hil.cli.traction import drawbar, slope, sweep
 from hil.cli.trial import report, trial
 from hil.cli.trial import run as run_config
 from hil.cli.view import view
+from hil.placement import misplaced
 from hil.version import running_version
+
+
+def problems_at_start() -> str:
+    """Problems that prevent a start; empty if there are none.
+
+    A folder `models/` in the current folder or on PYTHONPATH would shadow ours and be imported instead.
+    """
+    if sys.platform == "win32":
+        return "the controller runs on Linux; a Windows PC with NI hardware is reached as an NI gRPC device server"
+    return "\n".join(misplaced())
+
 
 app = typer.Typer(
     name="hil",

@@ -24,9 +24,9 @@ from hil.cli.terminal import REFUSED, USAGE, complain, usage_errors
 from hil.cli.trial import run_and_show
 
 if TYPE_CHECKING:
-    from hil.app.command_server import CommandServer
     from hil.app.console import Console
     from hil.app.page.server import PageServer
+    from hil.app.server_process import CommandServer
     from hil.campaign.plan import Plan
     from hil.campaign.run import CampaignOrder
     from hil.config.files import OpenedFiles
@@ -60,12 +60,12 @@ def operate(
             offered[chosen] = plan
         plans = PlanChoice(partial(_campaign, options, settings.opened), offered, chosen)
 
-    from hil.app.command_server import CommandServer
     from hil.app.console import Console
     from hil.app.operate import ResidentProcess
     from hil.app.page.server import PageServer
     from hil.app.run import open_backend, run_experiment
     from hil.app.run_loop import Signals
+    from hil.app.server_process import CommandServer
     from hil.campaign.commanded import CommandedCampaign
     from hil.config.rig import Rig
     from hil.recording.run_folder import run_folder

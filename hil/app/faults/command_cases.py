@@ -16,9 +16,9 @@ import numpy as np
 import zmq
 from typing_extensions import override
 
-from hil.app.command_server import CommandServer
 from hil.app.faults.case import NO_RUN, PROCESSES, Case, InjectionOutcome, NotInjectedError
 from hil.app.faults.lockstep import LockstepRun
+from hil.app.server_process import CommandServer
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.equipment import OperatorConfig
