@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 
-# Those beside `hil`: a folder or file of such a name in the current folder or on PYTHONPATH may stand before ours.
+# Those next to `hil`: a folder or file of such a name in the current folder or on PYTHONPATH may stand before ours.
 _BESIDE = ("models", "drivers", "rig_configs")
 
 

@@ -252,7 +252,7 @@ class OperatedRig(CommandClient):
 
 
 def operate(config: Config | str, out: str | Path | None = None, progress: Progress = False) -> OperatedRig:
-    """Open a rig in a process of its own (`hil operate`), take the operator lease, and hand back what operates it.
+    """Open a rig in a separate process (`hil operate`), take the operator lease, and hand back what operates it.
 
     Software is not the emergency stop.
 
@@ -325,7 +325,7 @@ class _Process:
 
     def __init__(self, command: list[str], progress: Progress) -> None:
         self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
-        # a session of its own: Ctrl-C is for this program, which then closes the rig
+        # a separate session: Ctrl-C is for this program, which then closes the rig
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             start_new_session=True,

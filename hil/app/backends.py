@@ -46,7 +46,7 @@ Progress = Callable[[str], None]
 # From the last preparation to t_ns = 0.
 START_DELAY_NS = 50_000_000
 # Links that may have serial lines: started when the imports of all others are done. The bytes of a simulated line are
-# moved by threads of the kernel that have ordinary priority, as imports have; beside these, answers come too late.
+# moved by threads of the kernel that have ordinary priority, as imports have: during these, answers come too late.
 SERIAL_LINKS = tuple(name for name, role in ROLES.items() if role.serial)
 # The worst of the loop's own late wake-ups and of what a simulated rig did late; the ring of events has others, too.
 STALLS_NOTED = LATENESS_NOTED = 60

@@ -44,7 +44,7 @@ class RunOutcome:
 class Resident:
     """Makes runs on a rig that stays open between them.
 
-    Each run has a folder, a record, a summary and a figure of its own, and begins as the first does: sensors zeroed,
+    Each run has a folder, its record, its summary and its figure, and begins as the first does: sensors zeroed,
     estimator, twin and experiment new, a simulated rover at its start place. Between two runs whoever has the devices
     holds them cut, and takes no command (decision 0023). A fault that a run ends with stays latched in the next,
     where an operator clears it (`ClearFault`); an unattended run ends at once for it.

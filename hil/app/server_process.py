@@ -1,4 +1,4 @@
-"""A server for operators in a process of its own, as the resident process starts it and ends it.
+"""A server for operators in a separate process, as the resident process starts it and ends it.
 
 Between the two stands a process that starts the server again when it is gone (`hil.app.server_supervisor`).
 
@@ -55,7 +55,7 @@ class ServerProcess(ServedProcess, ABC):
         """Start the process. Raises DeviceError: it cannot listen."""
 
     def _make_folder(self, stack: ExitStack) -> RuntimeFolder:
-        """A folder of its own, removed with the stack. Raises DeviceError."""
+        """A separate folder, removed with the stack. Raises DeviceError."""
         try:
             folder = RuntimeFolder.make()
         except RuntimeFolderError as error:

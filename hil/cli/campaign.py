@@ -1,6 +1,6 @@
 """`hil campaign`: a plan of impact trials, one after the other on a real rig, at once on a simulated one.
 
-`hil compare`: two campaigns beside each other.
+`hil compare`: two campaigns next to each other.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`hil identify`: the soil's parameters from recorded drives and from tables of tests.
 
-`hil validate soil`: the wheel models beside measurements of single wheels on soil.
+`hil validate soil`: the wheel models next to measurements of single wheels on soil.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def soil(
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """Wheels on soil: predictions and fits beside measured pull, torque and sinkage, errors by region of slip."""
+    """Wheels on soil: predictions and fits next to measured pull, torque and sinkage, errors by region of slip."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: small matrices
     from hil.analysis.soil_tests import NoSuchTestsError, as_json_of, draw, read_corpus
     from hil.analysis.soil_tests import validate as validate_soil

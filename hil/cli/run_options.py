@@ -2,7 +2,7 @@
 
 Options that several commands share, one by one and in groups.
 
-The option `--json FILE`: the result of a command in a file, beside its table.
+The option `--json FILE`: the result of a command in a file, in addition to its table.
 
 How far many trials or rows have come, and how long the rest will take: a bar in a terminal, else a line at times.
 """

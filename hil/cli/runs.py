@@ -43,7 +43,7 @@ def note(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a note and tags on a run, beside its record, at any time; without TEXT and tags: show them."""
+    """Write a note and tags on a run, next to its record, at any time; without TEXT and tags: show them."""
     from hil.recording.annotation import annotate, annotation_of
     from hil.recording.run_folder import FolderError
 
@@ -183,7 +183,7 @@ def render(
         Path | None, typer.Option("--out", metavar="FILE", help="File to make; RUN/VIEW.TO.", show_default=False)
     ] = None,
     camera: Annotated[
-        bool, typer.Option("--camera", help="With the frames of the run's camera beside it, at the same time.")
+        bool, typer.Option("--camera", help="With the frames of the run's camera next to it, at the same time.")
     ] = False,
     unverified: Unverified = False,
 ) -> None:

@@ -41,7 +41,7 @@ RECORDER = "recorder"
 LINKS = tuple(ROLES)  # one worker for each where the devices are real; a rig has `Layout.links` of them
 # Processes that hold devices: watchdog and loop act on their silence at once.
 WITH_DEVICES = ("simulated_rig", *LINKS)
-# Causes that a process reports to the loop, each in a mailbox of its own, so that none hides or withdraws another one.
+# Causes that a process reports to the loop, each in a separate mailbox, so that none hides or withdraws another one.
 # That of a lost link also carries the other ways in which a device fails (`hil.processes.link.fault_of`).
 REPORTED = {
     RECORDER: (Fault.DISK_FULL,),

@@ -36,7 +36,7 @@ SENSORS: dict[str, tuple[SensorName, ...]] = {
 _BOGIE = "_bogie"
 T = TypeVar("T")
 LoadUnit = Literal["V", "N", "N m"]
-# Parameters of the soil that are estimated beside the twin, named as in section soil.
+# Parameters of the soil that are estimated together with the twin, named as in section soil.
 SOIL_PARAMETERS = ("stiffness", "rebound", "slip_modulus")
 
 
@@ -63,7 +63,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         imu_channels: the same of the inertial measurement unit.
         joints_channels: names of the joints with an encoder.
         servos: names of the joints that servos drive, in the order of every vector by servo.
-        soil_parameters: names of the soil's parameters that are estimated beside the twin; empty: none is.
+        soil_parameters: names of the soil's parameters that are estimated together with the twin; empty: none is.
         slides: names of the joints of `turning` that slide: their angles are distances in m, their speeds m/s.
         further: names of what the device of any other role measures or moves, by role; each role is an attribute, too.
 

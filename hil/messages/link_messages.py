@@ -28,7 +28,7 @@ _FIELD = re.compile(r"\bcommand\.(\w+)")
 
 
 class _SampleSignal(NamedTuple):
-    """A signal of a sample: its field, of which class where that is a sample of its own, and its numbers in the row."""
+    """A signal of a sample: its field, of which class where that is a separate sample, and its numbers in the row."""
 
     signal: Signal
     path: tuple[str, ...]

@@ -164,7 +164,7 @@ class ObserverOutput(msgspec.Struct, frozen=True, gc=False):
 
 
 class SoilEstimate(msgspec.Struct, frozen=True, gc=False):
-    """The soil as it is estimated beside the twin, of `SOIL_PARAMETERS` in their order.
+    """The soil as it is estimated together with the twin, of `SOIL_PARAMETERS` in their order.
 
     Attributes:
         value: in the units of section soil.

@@ -65,7 +65,7 @@ def runtime_root() -> Path:
 
 
 def _with_random_names(root: Path) -> list[Path]:
-    """Folders of this user beside the root whose name another user had taken."""
+    """Folders of this user next to the root whose name another user had taken."""
     return [path for path in sorted(root.parent.glob(f"rover-hil-{os.getuid()}-*")) if not _others(path)]
 
 

@@ -71,7 +71,7 @@ def _tick(t_ns: int, rate_hz: int) -> int:
     return t_ns * rate_hz // 1_000_000_000
 
 
-def beside(events: Events, t_ns: int) -> str:
+def disturbances_near(events: Events, t_ns: int) -> str:
     """Disturbances in the record close to a fault, as text to append to the fault's; empty if there are none.
 
     Args:

@@ -17,7 +17,7 @@ from hil.ipc.shm import NEVER_NS, Mailbox
 from hil.messages.fault import RECORDER_SILENT_NS, WATCHDOG_SILENT_NS, WORKER_SILENT_NS, Alarm, Fault
 from hil.messages.link_messages import HEALTH, reports_of
 from hil.messages.schema import event_row
-from hil.processes.disturbances import beside
+from hil.processes.disturbances import disturbances_near
 from hil.processes.lifecycle import Child, Process
 from hil.realtime.rights import RealtimeRight
 
@@ -41,7 +41,7 @@ _ENDING = ("watchdog", *WITH_DEVICES, RECORDER)
 
 # Names of the events about an instrument of motion that the run can do without.
 INSTRUMENT_LOST, INSTRUMENT_BACK = "instrument link lost", "instrument link back"
-# Name of the event about a process that is silent beside the one of fault 12, which is recorded once.
+# Name of the event about a process that is silent in addition to the one of fault 12, which is recorded once.
 ALSO_SILENT = "process silent"
 Launch = Callable[..., Child]  # name, path, others: as `Process`
 
@@ -243,7 +243,9 @@ class WorkerSupervisor:
         for place in np.flatnonzero(rows["name"] == f"{name}_silent".encode()):
             row = rows[place]
             words = bytes(row["detail"]).decode(errors="replace").removeprefix(f"{name}: ")
-            words += beside(rows[place:], int(row["t_ns"]))  # rows before it may be of another run, with other times
+            words += disturbances_near(
+                rows[place:], int(row["t_ns"])
+            )  # rows before it may be of another run, with other times
             return f" (watchdog, after {row['value']:.1f} ms, allowed {row['limit']:g}: {words})"
         return ""
 

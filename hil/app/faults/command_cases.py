@@ -59,7 +59,7 @@ def command_cases(config: Config) -> Iterator[Case]:
 
 
 def run_case(case: Case) -> InjectionOutcome:
-    """Make a case whose `act` looks itself at what comes of it. Raises NotInjectedError.
+    """Make a case whose `act` looks itself at the outcome. Raises NotInjectedError.
 
     Args:
         case: `act` takes nothing, and returns what is wrong, in words, and a remark.

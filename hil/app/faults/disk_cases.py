@@ -24,7 +24,7 @@ from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 # Sizes of the file system [MB]: too small to be armed; enough until it is filled up.
 SMALL_MB, ENOUGH_MB = 50, 40
 FULL_TICK = 300
-# A process in a mount namespace of its own, which may mount without being root.
+# A process in a separate mount namespace, which may mount without being root.
 _ALONE = ("unshare", "--mount", "--map-root-user")
 _REFUSED = 3
 

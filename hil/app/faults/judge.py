@@ -1,4 +1,4 @@
-"""Judges what came of a case by the record and the simulated devices, not by the controller's own checks.
+"""Judges the outcome of a case by the record and the simulated devices, not by the controller's own checks.
 
 A runner of any level reports what it observed (`Observation`); there is one judgement on it.
 
@@ -28,7 +28,7 @@ from hil.messages.fault import GAP_ALLOWED, RECORD_LOST_NS, Fault
 from hil.messages.layout import SAMPLED
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes, only_marks, warnings_for
 
-# Noticed at the end of a tick, whose row holds the command before: the devices are stopped beside it.
+# Noticed at the end of a tick, whose row holds the command before: the devices are stopped in the same tick.
 AFTER_THE_COMMAND = (Fault.DISK_FULL, Fault.RECORD_RING_FULL, Fault.EXCEPTION)
 # A wheel slower than this stands [rad/s], so long after the cut [ns].
 STANDING_RADPS, STANDING_AFTER_NS = 0.05, 300_000_000
@@ -48,7 +48,7 @@ class Observation:
             infinity: something has not stopped.
         unsafe: what is unsafe about the outcome, or missing in the record, in words.
         lasted_ms: how long the run went on after the injection [ms]; infinity: until all was over.
-        late: what this machine or the simulated rig did late beside it, in words.
+        late: what this machine or the simulated rig did late at the same time, in words.
         mark: which residual marks the run.
         unmarked: why none does, where they were looked at.
     """

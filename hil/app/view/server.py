@@ -25,14 +25,14 @@ from hil.analysis.film.solids import Solid
 # A request has at most so many bytes, and is there after so long [s].
 MOST_REQUEST, REQUEST_S = 8192, 10.0
 CHUNK = 65536
-# Where a page of this computer comes from; a viewer that is a program of its own loads its page from a file.
+# Where a page of this computer comes from; a viewer that is a separate program loads its page from a file.
 _OWN_HOSTS, _OWN_PAGES = ("localhost", "127.0.0.1", "::1"), ("file://",)
 _END = b"\r\n\r\n"
 _REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
 def hidden_host() -> str:
-    """An address of this computer that no page can guess: 24 bits, beside those of the port."""
+    """An address of this computer that no page can guess: 24 bits, in addition to those of the port."""
     return f"127.{secrets.randbelow(255) + 1}.{secrets.randbelow(256)}.{secrets.randbelow(254) + 1}"
 
 
@@ -60,7 +60,7 @@ class OriginGate:
 
     Args:
         port: of it; 0: a free one.
-        origins: pages that are allowed beside those of this computer.
+        origins: pages that are allowed in addition to those of this computer.
 
     Attributes:
         port: on which it listens.
@@ -145,7 +145,7 @@ class ViewServer:
 
     Args:
         port: of it; 0: a free one.
-        origins: pages whose viewers are allowed, beside those of this computer.
+        origins: pages whose viewers are allowed, in addition to those of this computer.
 
     Attributes:
         url: where viewers connect.

@@ -1,4 +1,4 @@
-"""The operator's page, server side: one more client of command socket and telemetry, in a process of its own.
+"""The operator's page, server side: one more client of command socket and telemetry, in a separate process.
 
 access     who may open it: token, session cookie, origin
 messages   what a browser may send

@@ -117,7 +117,7 @@ class RunFolder:
         return done.stdout
 
     def annotate(self, name: str, note: str | None, add: Collection[str], remove: Collection[str]) -> Annotation:
-        """Change the note and tags of a run; they stand beside its record, which stays as it is.
+        """Change the note and tags of a run; they stand next to its record, which stays as it is.
 
         `note`: takes the place of the former one; None leaves it.
 
@@ -141,7 +141,7 @@ class RunFolder:
         for folder in _inside(self._folder):
             if _files(folder) or (folder / RECORD).is_file():
                 yield folder
-            # beside its trials a campaign has folders of pictures
+            # besides its trials a campaign has folders of pictures
             yield from (trial for trial in _inside(folder) if any((trial / one).is_file() for one in (RECORD, SUMMARY)))
 
     def _described(self, folder: Path, time_ns: int, running: bool) -> dict[str, Any]:
