@@ -104,7 +104,7 @@ def _element(field: str, place: tuple[int, ...], factor: float, decimals: int, r
 
 
 def _names_on(layout: Layout, row: np.void) -> str:
-    on = layout.by_valve(row["valves"])
+    on = layout.valve_layout.by_valve(row["valves"])
     return ", ".join(name for name, powered in zip(layout.valves, on, strict=True) if powered) or "none"
 
 

@@ -201,7 +201,7 @@ class _Stream:
         self._stream, self._raises = stream, raises
 
     def write(self, text: str) -> int:
-        """See TextIO."""
+        """Write a text; returns its length."""
         LINE.written()
         try:
             return self._stream.write(text)
@@ -210,7 +210,7 @@ class _Stream:
             return len(text)
 
     def flush(self) -> None:
-        """See TextIO."""
+        """Write what is in the buffer."""
         try:
             self._stream.flush()
         except OSError as error:

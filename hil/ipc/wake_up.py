@@ -77,6 +77,6 @@ class CommandedHost:
         )
 
     def rest(self, seconds: float) -> None:
-        """See `Host`."""
+        """Rest, then look for a command [s]."""
         self._rest(seconds)
         self.take_commands()

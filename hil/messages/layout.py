@@ -126,14 +126,6 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         """Names of the rover's joints on which the cylinders push."""
         return tuple(f"{cylinder}{_BOGIE}" for cylinder in self.cylinders)
 
-    def by_valve(self, pairs: Sequence[tuple[T, T]]) -> tuple[T, ...]:
-        """See ValveLayout."""
-        return self.valve_layout.by_valve(pairs)
-
-    def by_cylinder(self, values: Sequence[T], without: T) -> tuple[tuple[T, T], ...]:
-        """See ValveLayout."""
-        return self.valve_layout.by_cylinder(values, without)
-
     @cached_property
     def links(self) -> tuple[str, ...]:
         """Names of the links to devices, in the order of `ROLES`: without force sensors no DAQ, and so on."""

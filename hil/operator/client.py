@@ -265,27 +265,27 @@ class CommandClient:
 
     # ---- commands in one word ----
     def arm(self) -> None:
-        """See `hil.messages.operator_input.Arm`. Raises CommandError."""
+        """Run the arming checks, and arm if all pass. Raises CommandError."""
         self.ask(Arm())
 
     def start(self) -> None:
-        """See `hil.messages.operator_input.Start`. Raises CommandError."""
+        """Start to move; the rig is armed. Raises CommandError."""
         self.ask(Start())
 
     def stop(self, reason: str = "") -> None:
-        """See `hil.messages.operator_input.Stop`; needs no lease. Raises CommandError."""
+        """End the run: drives cut, valves off; needs no lease. Raises CommandError."""
         self.ask(Stop(reason))
 
     def e_stop(self, reason: str = "") -> None:
-        """See `hil.messages.operator_input.EStop`; needs no lease. Raises CommandError."""
+        """Go to Safe at once, latched; needs no lease. Raises CommandError."""
         self.ask(EStop(reason))
 
     def clear(self, fault: int) -> None:
-        """See `hil.messages.operator_input.ClearFault`. Raises CommandError."""
+        """Clear one latched fault by its number. Raises CommandError."""
         self.ask(ClearFault(fault))
 
     def set_point(self, name: str, value: float) -> None:
-        """See `hil.messages.operator_input.SetPoint`. Raises CommandError."""
+        """Change a set-point of the running experiment, in SI. Raises CommandError."""
         self.ask(SetPoint(name, value))
 
     def set(self, values: Mapping[str, bool | float | str | None], within_s: float = 300.0) -> None:
@@ -302,7 +302,7 @@ class CommandClient:
         self._change(*(Set(key, values[key], more=key != keys[-1]) for key in keys), within_s=within_s)
 
     def choose_plan(self, name: str, within_s: float = 300.0) -> None:
-        """See `hil.messages.operator_input.ChoosePlan`. Raises CommandError."""
+        """Choose the plan of the next campaign, between two runs. Raises CommandError."""
         self._change(ChoosePlan(name), within_s=within_s)
 
     def _change(self, *commands: Set | ChoosePlan, within_s: float) -> None:

@@ -20,6 +20,8 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from typing import Any, Protocol, Self
 
+from typing_extensions import override
+
 from hil.realtime.rights import RealtimeRight, signal_when_parent_dies
 
 
@@ -90,32 +92,32 @@ class Child(Protocol):
 
     @property
     def pid(self) -> int:
-        """See `Process`."""
+        """Its process id."""
 
     def status(self, within_s: float = 0.0) -> int | None:
-        """See `Process`."""
+        """Its exit status, or None if it is still running after `within_s` [s]."""
 
     def receive(self, within_s: float) -> dict[str, Any]:
-        """See `Process`."""
+        """The next JSON message from it; empty if it ends or sends none within `within_s` [s]."""
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """See `Process`."""
+        """Send it a message, one line of JSON, if it is still running."""
 
     def ask_to_end(self) -> None:
-        """See `Process`."""
+        """Ask it to end (SIGTERM)."""
 
     def kill(self) -> None:
-        """See `Process`."""
+        """Kill it."""
 
     def end(self, within_s: float) -> bool:
-        """See `Process`."""
+        """Ask it to end and wait for it. False if it was gone before, ended with an error or had to be killed."""
 
 
 # No library threads: each takes a stack and buffers, and a tick has no work for them.
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
-class Process:
+class Process(Child):
     """One of the processes of `hil.processes.__main__`, which ends with this one.
 
     Args:
@@ -133,37 +135,37 @@ class Process:
         )
 
     @property
+    @override
     def pid(self) -> int:
-        """Its process id."""
         return int(self._process.pid)
 
+    @override
     def status(self, within_s: float = 0.0) -> int | None:
-        """Its exit status, or None if it is still running after `within_s` [s]."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(within_s)
         code: int | None = self._process.poll()
         return code
 
+    @override
     def receive(self, within_s: float) -> dict[str, Any]:
-        """The next JSON message from it; empty if it ends or sends none within `within_s` [s]."""
         pipe = self._process.stdout
         if not select.select([pipe], [], [], within_s)[0]:
             return {}
         line = pipe.readline()
         return json.loads(line) if line else {}
 
+    @override
     def send(self, message: Mapping[str, Any]) -> None:
-        """Send it a message, one line of JSON, if it is still running."""
         with suppress(OSError):
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
 
+    @override
     def ask_to_end(self) -> None:
-        """Ask it to end (SIGTERM)."""
         with suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGTERM)
 
+    @override
     def kill(self) -> None:
-        """Kill it."""
         self._process.kill()
         # not Popen.wait: where a signal's handler raised amid an earlier look at it, Popen's lock is never free again
         if self._process.returncode is None:
@@ -171,8 +173,8 @@ class Process:
                 _, status = os.waitpid(self.pid, 0)
                 self._process.returncode = os.waitstatus_to_exitcode(status)
 
+    @override
     def end(self, within_s: float) -> bool:
-        """Ask it to end and wait for it. False if it was gone before, ended with an error or had to be killed."""
         was_there = self.status() is None
         self.ask_to_end()
         for pipe in (self._process.stdin, self._process.stdout):

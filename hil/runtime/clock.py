@@ -30,7 +30,6 @@ class Clock(Protocol):
         late: ticks that ended after the next deadline.
         skipped: periods without a tick.
         alarm: the reason to go Safe in this tick, or None.
-        wake_us: quantiles and histogram of the wake-up latency [us], or None in virtual time.
     """
 
     name: str
@@ -40,7 +39,7 @@ class Clock(Protocol):
 
     @property
     def wake_us(self) -> dict[str, Any] | None:
-        """See above."""
+        """Quantiles and histogram of the wake-up latency [us]; None in virtual time."""
 
     def next(self) -> Tick:
         """Wait for the next tick."""

@@ -125,7 +125,9 @@ def pressure_checks(rig: Rig, valves: ValveSample) -> list[Check]:
     to_do = "vent the cylinder; if its pressure stays, look for a valve that is stuck, or a sensor that is off"
     return [
         _at_most(f"pressure {name}", abs(pressure_Pa) * 1e-3, allowed, "kPa", words, to_do)
-        for name, pressure_Pa in zip(rig.layout.valves, rig.layout.by_valve(valves.pressure_Pa), strict=True)
+        for name, pressure_Pa in zip(
+            rig.layout.valves, rig.layout.valve_layout.by_valve(valves.pressure_Pa), strict=True
+        )
     ]
 
 

@@ -104,7 +104,7 @@ class RealtimePlant:
         self._wheels["angle_rad"] += 0.5 * (speed_before + plant.wheel_speed) * (plant.t_ns - before_ns) * 1e-9
         currents_A = self._power.currents_A(plant.drive_torque.tolist())
         self._wheels["current_A"], self._wheels["supply_V"] = currents_A, self._power.voltage_V(currents_A)
-        self._pressures["pressure_Pa"][0, :-1] = layout.by_valve(plant.read_pressure().tolist())
+        self._pressures["pressure_Pa"][0, :-1] = layout.valve_layout.by_valve(plant.read_pressure().tolist())
         memory.wheels.write(self._wheels)
         memory.pressures.write(self._pressures)
         if layout.servos:
@@ -137,7 +137,7 @@ class RealtimePlant:
             duty = command["duty"].tolist() if layout.open_loop else ()
             plant.set_each_drive(command["speed_radps"].tolist(), command["cut"].tolist(), duty)
             return
-        plant.set_valves(layout.by_cylinder(command["powered"][:-1].astype(bool).tolist(), without=False))
+        plant.set_valves(layout.valve_layout.by_cylinder(command["powered"][:-1].astype(bool).tolist(), without=False))
         if layout.regulators:
             plant.set_regulators(command["regulators_Pa"][:-1].tolist())
 

@@ -283,7 +283,7 @@ def controller_check(state: ControllerState) -> Check:
     said = f"{state.version}, {state.supply_V:.1f} V, {' and '.join(f'{each:.2f} A' for each in state.currents_A)}"
     found = f"{said}, {state.trouble or 'no trouble'}"
     allowed = "its full state read, and no trouble reported"
-    to_do = "mend what the controller reports (its manual has the words), then switch it off and on"
+    to_do = "repair what the controller reports (its manual has the words), then switch it off and on"
     return Check(state.where, state.known and not state.trouble, found, allowed, to_do)
 
 

@@ -100,17 +100,17 @@ class FaultyDevice(Generic[S, C]):
         return bool(self._commands)
 
     def open(self) -> None:
-        """See `drivers.interfaces.Link`. Raises DeviceError: it has a `refusal`."""
+        """Open the device. Raises DeviceError: it has a `refusal`."""
         if self.refusal:
             raise DeviceError(self.refusal)
         self._device.open()
 
     def close(self) -> None:
-        """See `drivers.interfaces.Link`."""
+        """Close the device."""
         self._device.close()
 
     def health(self) -> Health:
-        """See `drivers.interfaces.Link`."""
+        """State of the device's link."""
         health: Health = self._device.health()
         return health
 

@@ -41,7 +41,6 @@ class VirtualRun:
         computer: in virtual time; its clock, ports and network, the simulated rig and the workers are `host`,
             `simulated_rig` and `processes`.
         rig: as `hil.app.run.open_backend` returns it, once it is ready.
-        start_ns: t = 0 of the run on the virtual clock [ns]; None before it.
         error: the exception that ended the run, if any.
     """
 
@@ -69,7 +68,7 @@ class VirtualRun:
 
     @property
     def start_ns(self) -> int | None:
-        """See above."""
+        """T = 0 of the run on the virtual clock [ns]; None before it."""
         start = np.zeros(1, START)
         begun = self.shared is not None and self.shared.start.read(start) > 0
         return int(start["start_ns"][0]) or None if begun else None

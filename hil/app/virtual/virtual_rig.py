@@ -30,6 +30,7 @@ from hil.ipc.run_memory import RunMemory, read_stops
 from hil.ipc.shm import Ring
 from hil.messages.stages import Tick
 from hil.processes import watchdog
+from hil.processes.lifecycle import Child
 from hil.realtime import RealtimeRight
 from hil.realtime.clock import RealtimeClock
 from hil.realtime.long_ticks import thread_usage
@@ -64,17 +65,22 @@ class _VirtualLifecycle:
         self._notify()
 
 
-class _VirtualProcess:
+class _VirtualProcess(Child):
     """A worker, as `hil.processes.lifecycle.Process`; made by `VirtualProcesses.launch`."""
 
     def __init__(self, host: VirtualHost, name: str, pid: int, shared: RunMemory) -> None:
-        self._host, self.name, self.pid, self.shared = host, name, pid, shared
+        self._host, self.name, self._pid, self.shared = host, name, pid, shared
         self._listener: Actor | None = None
         self.lifecycle = _VirtualLifecycle(self._wake_listener)
         self.messages: deque[Mapping[str, Any]] = deque()
         self._closed = False
         self.actor: Actor | None = None
         self._code: int | None = None
+
+    @property
+    @override
+    def pid(self) -> int:
+        return self._pid
 
     def start(self, body: Callable[[_VirtualProcess], None]) -> None:
         """Start it."""
@@ -85,20 +91,21 @@ class _VirtualProcess:
 
         self.actor = self._host.time.start(self.name, run)
 
+    @override
     def status(self, within_s: float = 0.0) -> int | None:
-        """See `Process`."""
         self._wait(within_s, lambda: self._code is not None)
         return self._code
 
+    @override
     def receive(self, within_s: float) -> dict[str, Any]:
-        """See `Process`."""
         messages = self.lifecycle.messages
         self._wait(within_s, lambda: bool(messages) or self._code is not None)
         return messages.popleft() if messages else {}
 
-    def send(self, messages: Mapping[str, Any]) -> None:
-        """See `Process`: only the recorder receives messages."""
-        self.messages.append(messages)
+    @override
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Only the recorder receives messages."""
+        self.messages.append(message)
         if self.actor is not None:
             self._host.time.wake(self.actor)
 
@@ -114,18 +121,19 @@ class _VirtualProcess:
         if self.actor is not None:
             self._host.time.wake(self.actor)
 
+    @override
     def ask_to_end(self) -> None:
-        """See `Process`."""
         self.lifecycle.ending = True
 
+    @override
     def kill(self) -> None:
-        """See `Process`. Its ports are free at once."""
+        """Its ports are free at once."""
         if self.actor is not None and self._code is None:
             self._host.time.kill(self.actor)
             self._gone(KILLED)
 
+    @override
     def end(self, within_s: float) -> bool:
-        """See `Process`."""
         was_there = self._code is None
         self.ask_to_end()
         self.hang_up()
