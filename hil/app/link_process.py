@@ -59,10 +59,7 @@ def serve(
     host: Host = COMPUTER,
     opened: Callable[[], None] = lambda: None,
 ) -> None:
-    """Open the device of a link and serve it until asked to end.
-
-    `opened`: called once the device is open.
-    """
+    """Open the device of a link and serve it until asked to end. `opened`: called once the device is open."""
 
     def alive() -> None:
         if last_ns := shared.heartbeat.last_ns(name):  # it is watched, and may have been given time to open its device

@@ -96,11 +96,7 @@ class ServerProcess(ServedProcess, ABC):
         return self._process.pid
 
     def restart(self) -> None:
-        """Start it again, where it listened before and with the same token.
-
-        Raises:
-            DeviceError: it cannot listen.
-        """
+        """Start it again, where it listened before and with the same token. Raises DeviceError: it cannot listen."""
         self._end()
         self._start()
 

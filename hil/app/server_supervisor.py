@@ -39,11 +39,7 @@ class _ServerSupervisor:
         self._process: Process | None = None
 
     def start(self, address: str) -> dict[str, Any]:
-        """Start the server.
-
-        Returns:
-            `address`, where it listens; or `error`, why it does not.
-        """
+        """Start the server. `address`, where it listens; or `error`, why it does not."""
         self._process = process = Process(self._server, self._folder, address, *self._more)
         until_s = time.monotonic() + STARTS_S
         while not self._ending and time.monotonic() < until_s:

@@ -84,7 +84,7 @@ def devices(
     ] = None,
     server: Annotated[
         str | None,
-        typer.Option("--server", metavar="HOST:PORT", help="NI gRPC device server to query.", show_default=False),
+        typer.Option("--server", metavar="HOST:PORT", help="NI gRPC device server to query."),
     ] = None,
     endpoints: Endpoints = None,
     overrides: Overrides = None,

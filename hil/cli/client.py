@@ -46,9 +46,7 @@ class _ClientOptions:
     server_key: Annotated[
         Path | None, typer.Option("--server-key", metavar="FILE", help="Public key of the rig's computer.")
     ] = None
-    name: Annotated[
-        str | None, typer.Option("--name", help="Name of this client, instead of USER@COMPUTER.", show_default=False)
-    ] = None
+    name: Annotated[str | None, typer.Option("--name", help="Name of this client, instead of USER@COMPUTER.")] = None
 
     @contextmanager
     def client(self) -> Iterator[CommandClient]:
@@ -401,9 +399,7 @@ keys = typer.Typer(no_args_is_help=True, help="Keys for clients on other compute
 
 @keys.command()
 def new(
-    name: Annotated[
-        str, typer.Argument(help="Of the computer or person; default: USER@COMPUTER.", show_default=False)
-    ] = "",
+    name: Annotated[str, typer.Argument(help="Of the computer or person; default: USER@COMPUTER.")] = "",
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the two files.")] = Path("keys"),
 ) -> None:
     """Make a key pair: NAME.key_secret, which stays here, and NAME.key for the computer at the other end."""

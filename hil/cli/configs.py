@@ -29,11 +29,11 @@ _NEEDS = {
 
 def configs(
     copy: Annotated[
-        str | None, typer.Option("--copy", metavar="NAME", help="Copy one into the current folder.", show_default=False)
+        str | None, typer.Option("--copy", metavar="NAME", help="Copy one into the current folder.")
     ] = None,
     keys: Annotated[
         str | None,
-        typer.Option("--keys", metavar="SECTION", help="Print the keys of a section as YAML.", show_default=False),
+        typer.Option("--keys", metavar="SECTION", help="Print the keys of a section as YAML."),
     ] = None,
 ) -> None:
     """List the shipped configs and plans of campaigns, copy a config to edit, or print the keys of a section."""
@@ -119,20 +119,20 @@ def import_rover(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A URDF, or an MJCF, which needs the extra mjcf.")],
     name: Annotated[
         str | None,
-        typer.Option("--name", metavar="NAME", help="Of config and files; else that of FILE.", show_default=False),
+        typer.Option("--name", metavar="NAME", help="Of config and files; else that of FILE."),
     ] = None,
     out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where NAME.yaml, .urdf and .png go.")] = Path(),
     wheels: Annotated[
         str | None,
-        typer.Option("--wheels", metavar="A,B,...", help="Wheels: links or joints. Else: found.", show_default=False),
+        typer.Option("--wheels", metavar="A,B,...", help="Wheels: links or joints. Else: found."),
     ] = None,
     wheel_radius_m: Annotated[
         float | None,
-        typer.Option("--wheel-radius", metavar="M", help="Of every wheel, where it is a mesh.", show_default=False),
+        typer.Option("--wheel-radius", metavar="M", help="Of every wheel, where it is a mesh."),
     ] = None,
     wheel_width_m: Annotated[
         float | None,
-        typer.Option("--wheel-width", metavar="M", help="Of every wheel, where it is a mesh.", show_default=False),
+        typer.Option("--wheel-width", metavar="M", help="Of every wheel, where it is a mesh."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -203,7 +203,7 @@ def export_rover(
     to: Annotated[Literal["urdf", "mjcf"], typer.Option("--to", help="Format of the file.")] = "urdf",
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="File to make; NAME.urdf or NAME.mjcf.", show_default=False),
+        typer.Option("--out", metavar="FILE", help="File to make; NAME.urdf or NAME.mjcf."),
     ] = None,
 ) -> None:
     """Write the rover of a config as a URDF or MJCF: with a shape for every body, couplings, and in MJCF its loops."""

@@ -25,12 +25,10 @@ if TYPE_CHECKING:
 
 
 def explain(
-    fault: Annotated[
-        str, typer.Argument(metavar="[FAULT]", help="Number or name of a fault.", show_default=False)
-    ] = "",
+    fault: Annotated[str, typer.Argument(metavar="[FAULT]", help="Number or name of a fault.")] = "",
     run: Annotated[
         Path | None,
-        typer.Option("--run", metavar="RUN", help="Report this fault of a run, or all of them.", show_default=False),
+        typer.Option("--run", metavar="RUN", help="Report this fault of a run, or all of them."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -125,7 +123,7 @@ def faults(
     config: ConfigSource,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="N", help="Number or name of a fault; repeatable.", show_default=False),
+        typer.Option("--only", metavar="N", help="Number or name of a fault; repeatable."),
     ] = None,
     overrides: Overrides = None,
     json_file: JsonFile = None,

@@ -33,11 +33,11 @@ Workers = Annotated[
 def identify(
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="RUN...", help="Folders of runs of drawbar or slope.", show_default=False),
+        typer.Argument(metavar="RUN...", help="Folders of runs of drawbar or slope."),
     ] = None,
     tests: Annotated[
         Path | None,
-        typer.Option("--tests", metavar="FILE", help="CSV of tests of one wheel, or of sinkage.", show_default=False),
+        typer.Option("--tests", metavar="FILE", help="CSV of tests of one wheel, or of sinkage."),
     ] = None,
     find: Annotated[
         list[str] | None,
@@ -125,9 +125,7 @@ def _validations() -> None:
 def soil(
     source: Annotated[
         list[str] | None,
-        typer.Option(
-            "--source", metavar="NAME", help="Tests of the corpus; repeatable. Default: all.", show_default=False
-        ),
+        typer.Option("--source", metavar="NAME", help="Tests of the corpus; repeatable. Default: all."),
     ] = None,
     out: Out = None,
     as_json: AsJson = False,

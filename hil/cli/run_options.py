@@ -35,17 +35,15 @@ if TYPE_CHECKING:
 
 
 ConfigSource = Annotated[str, typer.Argument(metavar="CONFIG", help="A YAML file, or a shipped config (hil configs).")]
-Out = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="Run folder; must be empty.", show_default=False)
-]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Run folder; must be empty.")]
 Overrides = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="a.b=VALUE", help="Replace a value of the config; repeatable.", show_default=False),
+    typer.Option("--set", metavar="a.b=VALUE", help="Replace a value of the config; repeatable."),
 ]
-Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Replace the config's seed.", show_default=False)]
+Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Replace the config's seed.")]
 Clock = Annotated[
     str | None,
-    typer.Option("--clock", metavar="lockstep|realtime", help="Replace the config's clock.", show_default=False),
+    typer.Option("--clock", metavar="lockstep|realtime", help="Replace the config's clock."),
 ]
 Endpoints = Annotated[
     Path | None,
@@ -59,7 +57,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print only the result, as 
 
 Cluster = Annotated[
     str | None,
-    typer.Option("--cluster", metavar="ADDRESS", help="Use the workers of this Dask scheduler.", show_default=False),
+    typer.Option("--cluster", metavar="ADDRESS", help="Use the workers of this Dask scheduler."),
 ]
 Unverified = Annotated[bool, typer.Option("--unverified", help="Also what does not match its digests.")]
 
@@ -134,11 +132,7 @@ def _options_of(group: Any) -> list[inspect.Parameter]:
 
 
 def config_from(source: str, overrides: list[str] | None, seed: int | None, clock: str | None) -> Config:
-    """The effective config of a command line.
-
-    Raises:
-        ConfigError: with all problems at once.
-    """
+    """The effective config of a command line. Raises ConfigError: with all problems at once."""
     from hil.config import load_config
 
     clocks = [] if clock is None else [f"clock={json.dumps(clock)}"]
@@ -150,9 +144,7 @@ def progress(text: str) -> None:
     print(wrapped(text), file=sys.stderr, flush=True)
 
 
-JsonFile = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Also write the result to this file.", show_default=False)
-]
+JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write the result to this file.")]
 
 
 def writable(file: Path | None) -> None:

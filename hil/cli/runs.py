@@ -32,15 +32,9 @@ _SHOWN = ("run", "experiment", "angle_deg", "accepted", "aborted", "reasons", "t
 
 def note(
     run: Annotated[Path, typer.Argument(metavar="RUN|CAMPAIGN", help="Folder of a run, or of a campaign.")],
-    text: Annotated[
-        str | None, typer.Argument(metavar="TEXT", help='Replaces the note; "" removes it.', show_default=False)
-    ] = None,
-    tag: Annotated[
-        list[str] | None, typer.Option("--tag", metavar="TAG", help="Add a tag; repeatable.", show_default=False)
-    ] = None,
-    remove_tag: Annotated[
-        list[str] | None, typer.Option("--remove-tag", metavar="TAG", help="Remove one.", show_default=False)
-    ] = None,
+    text: Annotated[str | None, typer.Argument(metavar="TEXT", help='Replaces the note; "" removes it.')] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Add a tag; repeatable.")] = None,
+    remove_tag: Annotated[list[str] | None, typer.Option("--remove-tag", metavar="TAG", help="Remove one.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a note and tags on a run, next to its record, at any time; without TEXT and tags: show them."""
@@ -129,9 +123,7 @@ class _ExportFormat(StrEnum):
 def export(
     source: Annotated[Path, typer.Argument(metavar="RUN|CAMPAIGN", help="Folder of a run or a campaign.")],
     to: Annotated[_ExportFormat, typer.Option("--to", help="Format.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="File or folder to make.", show_default=False)
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="File or folder to make.")] = None,
     unverified: Unverified = False,
 ) -> None:
     """Write a record in another format, with its names and units."""
@@ -169,19 +161,13 @@ def render(
         ),
     ] = 1.0,
     fps: Annotated[float, typer.Option("--fps", metavar="N", min=0.5, max=50.0, help="Pictures a second.")] = 20.0,
-    from_s: Annotated[
-        float | None, typer.Option("--from", metavar="S", help="First time of the run.", show_default=False)
-    ] = None,
-    to_s: Annotated[
-        float | None, typer.Option("--to-time", metavar="S", help="Last time of the run.", show_default=False)
-    ] = None,
+    from_s: Annotated[float | None, typer.Option("--from", metavar="S", help="First time of the run.")] = None,
+    to_s: Annotated[float | None, typer.Option("--to-time", metavar="S", help="Last time of the run.")] = None,
     at_s: Annotated[
         float | None,
-        typer.Option("--at", metavar="S", help="One picture, of that time; with --to png.", show_default=False),
+        typer.Option("--at", metavar="S", help="One picture, of that time; with --to png."),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="File to make; RUN/VIEW.TO.", show_default=False)
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="File to make; RUN/VIEW.TO.")] = None,
     camera: Annotated[
         bool, typer.Option("--camera", help="With the frames of the run's camera next to it, at the same time.")
     ] = False,

@@ -73,9 +73,7 @@ def sim(
     ] = None,
     overrides: Overrides = None,
     seed: Seed = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Of a DEVICE: print where it is as one JSON object.", show_default=False)
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Of a DEVICE: print where it is as one JSON object.")] = False,
 ) -> None:
     """Serve a simulated rig in real time, until stopped: serial ports, a DAQ server, a control socket.
 

@@ -45,7 +45,6 @@ def view(
             "--origin",
             metavar="URL",
             help="Web page that may connect, as https://HOST; repeatable. Programs and pages of this computer may.",
-            show_default=False,
         ),
     ] = None,
     endpoint: Annotated[

@@ -134,11 +134,7 @@ class CommandClient:
         self._session = reply.session
 
     def ask(self, command: Status | Lease | OperatorRequest) -> Reply:
-        """Send a request and wait for its reply.
-
-        Raises:
-            CommandError: refused, or there is no answer.
-        """
+        """Send a request and wait for its reply. Raises CommandError: refused, or there is no answer."""
         with self._lock:
             reply = self._exchange(command)
             if reply.refusal == "no_session":  # the server has started anew, or has ended sessions that were idle

@@ -72,11 +72,7 @@ def _write(file: Path, lines: Any, mode: int) -> None:
 
 
 def read_key_pair(file: Path) -> KeyPair:
-    """Read a secret key and its public key.
-
-    Raises:
-        KeysError: it is no secret key, or other users can read it.
-    """
+    """Read a secret key and its public key. Raises KeysError: it is no secret key, or other users can read it."""
     try:
         mode = file.stat().st_mode
         if mode & _OTHERS:

@@ -144,11 +144,7 @@ def find_running() -> list[Running]:
 
 
 def read_token(file: Path) -> bytes:
-    """Read a token.
-
-    Raises:
-        RuntimeFolderError: there is none, or other users can read it.
-    """
+    """Read a token. Raises RuntimeFolderError: there is none, or other users can read it."""
     try:
         mode = file.stat().st_mode
         text = file.read_text(encoding="ascii").strip()

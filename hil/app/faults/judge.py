@@ -98,10 +98,7 @@ def judge(seen: Observation, expected: ExpectedOutcome) -> InjectionOutcome:
 
 
 def judge_refusal(error: str, unsafe: Sequence[str], expected: ExpectedOutcome) -> InjectionOutcome:
-    """What came of a case whose devices were not opened.
-
-    `expected`: what must come of the case.
-    """
+    """What came of a case whose devices were not opened. `expected`: what must come of the case."""
     wrong = list(unsafe)
     if not expected.refused_with or expected.refused_with not in error:
         wrong.append(f"refused with: {error}, expected: {expected.refused_with or 'it is opened'}")

@@ -111,10 +111,7 @@ def run_case(case: Case) -> InjectionOutcome:
 
 
 def observed(run: VirtualRun, case: Case, folder: Path, acted_ns: int) -> Observation:
-    """What is left of a run in virtual time.
-
-    `acted_ns`: when [ns of its host].
-    """
+    """What is left of a run in virtual time. `acted_ns`: when [ns of its host]."""
     assert run.start_ns is not None
     record, seen = read_trial(folder, trusted=True), _seen(run)
     injected_ns, wrong = acted_ns - run.start_ns, list[str]()

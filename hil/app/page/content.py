@@ -198,10 +198,7 @@ def series(layout: Layout, section: ExperimentSection) -> list[dict[str, Any]]:
 
 
 def column(rows: NDArray[np.void], name: str, layout: Layout) -> NDArray[np.float64] | None:
-    """A series of the rows of a record, (rows,); None: the rig does not have it.
-
-    `rows`: of `tick_dtype`.
-    """
+    """A series of the rows of a record, (rows,); None: the rig does not have it. `rows`: of `tick_dtype`."""
     field, _, element = name.partition("/")
     if field not in (rows.dtype.names or ()):
         return None

@@ -64,11 +64,7 @@ class RunFolder:
         return [self._described(folder, time_ns, folder == place) for time_ns, folder in folders]
 
     def file(self, name: str, kind: str) -> Path:
-        """A file of a run.
-
-        Raises:
-            LookupError: there is none.
-        """
+        """A file of a run. Raises LookupError: there is none."""
         folder = self._run(name)
         path = _files(folder).get(kind)
         if path is None:
@@ -87,11 +83,7 @@ class RunFolder:
             raise LookupError(str(error)) from None
 
     def frame(self, name: str, file: str) -> Path:
-        """A frame of a run's camera.
-
-        Raises:
-            LookupError: there is none.
-        """
+        """A frame of a run's camera. Raises LookupError: there is none."""
         path = self._run(name) / "camera" / file
         links = path.parent.is_symlink() or path.is_symlink()
         if not _FRAME.fullmatch(file) or links or not path.is_file():

@@ -18,11 +18,7 @@ _WAITING = 64
 
 
 def bind(address: str) -> socket.socket:
-    """A socket that listens at ADDRESS:PORT; * as the port: a free one.
-
-    Raises:
-        ValueError: it cannot be bound.
-    """
+    """A socket that listens at ADDRESS:PORT; * as the port: a free one. Raises ValueError: it cannot be bound."""
     host, _, port = address.rpartition(":")
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
