@@ -66,7 +66,7 @@ class _VirtualLifecycle:
 
 
 class _VirtualProcess(Child):
-    """A worker, as `hil.processes.lifecycle.Process`; made by `VirtualProcesses.launch`."""
+    """A worker, as `hil.processes.lifecycle.Process`; made by `_VirtualProcesses.launch`."""
 
     def __init__(self, host: VirtualHost, name: str, pid: int, shared: RunMemory) -> None:
         self._host, self.name, self._pid, self.shared = host, name, pid, shared
@@ -160,7 +160,7 @@ class _VirtualProcess(Child):
             self._host.time.wake(self._listener)
 
 
-class VirtualProcesses:
+class _VirtualProcesses:
     """The workers of a run.
 
     Attributes:
@@ -372,7 +372,7 @@ class VirtualComputer:
         self.time = VirtualTime()
         self.host = VirtualHost(self.time)
         self.rig = VirtualRig(rig, folder, self.host)
-        self.processes = VirtualProcesses(self.host, kill_loop)
+        self.processes = _VirtualProcesses(self.host, kill_loop)
         pace = None if paced_by is None else Pace(paced_by, rig.rate_hz)
         make_clock = partial(_VirtualClock, self.host, pace)
         self.suspended_ns = 0
