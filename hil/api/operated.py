@@ -1,7 +1,4 @@
-"""`hil.operate`: a rig that stays open, started from Python and operated from there.
-
-A plot that follows the telemetry of a rig.
-"""
+"""`hil.operate`: a rig that stays open, started from Python and operated from there."""
 
 from __future__ import annotations
 

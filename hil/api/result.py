@@ -1,9 +1,4 @@
-"""`hil.Result`: a run that is over, made a moment ago or opened from its folder.
-
-Rows as a pandas DataFrame.
-
-Tables that a notebook shows of results, configs and lists of runs.
-"""
+"""`hil.Result`: a run that is over, made a moment ago or opened from its folder."""
 
 from __future__ import annotations
 

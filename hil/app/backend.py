@@ -1,7 +1,4 @@
-"""What stands behind the loop: a rig that is ready to run, in virtual time or in separate processes.
-
-Platform of a run whose drivers work in processes of their own: this computer, or one in virtual time.
-"""
+"""What stands behind the loop: a rig that is ready to run, in virtual time or in separate processes."""
 
 from __future__ import annotations
 

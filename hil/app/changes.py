@@ -1,7 +1,4 @@
-"""Settings and plan, as an operator changes them between two runs of a resident process.
-
-What the resident process needs of a campaign.
-"""
+"""Settings and plan, as an operator changes them between two runs of a resident process."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The resident process's end of the command server: operators' commands, the watched lease, and the status.
-
-The status that the resident process shows to clients of the command server.
-"""
+"""The resident process's end of the command server: operators' commands, the watched lease, and the status."""
 
 from __future__ import annotations
 

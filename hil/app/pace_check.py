@@ -1,7 +1,4 @@
-"""Can this machine hold the loop's rate? For `hil check`, and before a run that has no real-time rights.
-
-Whether the links make as many rounds a second as they are set to: for `hil check`, and before a run.
-"""
+"""Whether this machine holds the loop's rate and the links theirs: for `hil check`, and before a run."""
 
 from __future__ import annotations
 

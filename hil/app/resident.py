@@ -1,7 +1,4 @@
-"""A rig that is opened once and runs as often as it is asked to: kernels warm, links open, watchdog on.
-
-Faults that stay latched between two runs, where an operator clears them one by one.
-"""
+"""A rig that is opened once and runs as often as it is asked to: kernels warm, links open, watchdog on."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""A server for operators in a separate process, as the resident process starts it and ends it.
+"""Servers for operators in separate processes, as the resident process starts them and ends them.
 
 Between the two stands a process that starts the server again when it is gone (`hil.app.server_supervisor`).
-
-The command server, as the resident process starts it and ends it.
 """
 
 from __future__ import annotations

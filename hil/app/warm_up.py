@@ -1,8 +1,4 @@
-"""Compiles every kernel of a tick before it is needed, in two processes if the cache is empty, and reports this.
-
-`python -m hil.app.warm_up CONFIG` does this for a config. Without one it is the second process: it reads a config from
-its standard input and compiles its share.
-"""
+"""Compiles every kernel of a tick before it is needed, in two processes if the cache is empty, and reports this."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The command line: `hil COMMAND CONFIG`. Commands import their modules when they run, so that help stays fast.
-
-Checks before any command that the right packages will be imported.
-"""
+"""The command line: `hil COMMAND CONFIG`. Commands import their modules when they run, so that help stays fast."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""`hil keys new`: CURVE keys for the command socket and for telemetry.
-
-Options of a client of the command socket, and how it sends a command.
+"""`hil keys new`: CURVE keys; and `hil command NAME`: one command to a running `hil operate`, from any terminal.
 
 `hil command NAME`: one command to a running `hil operate`, from any terminal.
 """

@@ -1,11 +1,4 @@
-"""What commands that make many runs have in common: their options, the place of the runs, how they begin and end.
-
-Options that several commands share, one by one and in groups.
-
-The option `--json FILE`: the result of a command in a file, in addition to its table.
-
-How far many trials or rows have come, and how long the rest will take: a bar in a terminal, else a line at times.
-"""
+"""Options that several commands share, and what commands that make many runs have in common."""
 
 from __future__ import annotations
 

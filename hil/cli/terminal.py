@@ -1,13 +1,4 @@
-"""Standard output and error of the program `hil`, where the reader may leave or the disk may be full.
-
-Exit statuses, and error messages of commands.
-
-Prints tables: keys and numbers are never cut, in a narrow or wide terminal or in a pipe.
-
-While a command computes and prints nothing, a terminal shows for how long it has been working.
-
-The line is written over itself and is gone with the next output. There is none without a terminal.
-"""
+"""Standard output and error of `hil`, where the reader may leave or the disk may be full; tables and errors."""
 
 from __future__ import annotations
 

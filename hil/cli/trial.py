@@ -1,7 +1,4 @@
-"""`hil run`, `hil trial` and `hil report`: make a run, and show one again.
-
-`hil report` of a campaign.
-"""
+"""`hil run`, `hil trial` and `hil report`: make a run, and show one again."""
 
 from __future__ import annotations
 

@@ -1,13 +1,4 @@
-"""Shared memory of a run: the loop process makes it, each worker opens it; after a kill `hil recover` reads it.
-
-State of each link to real devices, as its worker last reported it.
-
-Late actions of a simulated rig that did not get CPU time, logged in shared memory.
-
-Such a rig answers late, like a device with a fault. This log distinguishes the two causes.
-
-Frames that stop each link without its driver: stored before a run, for the watchdog.
-"""
+"""Shared memory of a run: the loop process makes it, each worker opens it; after a kill `hil recover` reads it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Wheel loads: which distribution is wanted, and what the controller makes of it.
-
-Limits of the wheels' loads and of the cylinders' torques, and what is wrong with them.
-"""
+"""Wheel loads: which distribution is wanted, and what the controller makes of it."""
 
 from __future__ import annotations
 

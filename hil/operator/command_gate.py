@@ -1,7 +1,4 @@
-"""Decides what a client may do: key, form, session, sequence number and operator lease of each request; no I/O.
-
-The operator lease: who holds it, who asks for it, and when it ends; no I/O.
-"""
+"""Decides what a client may do: key, form, session, sequence number and operator lease of each request; no I/O."""
 
 from __future__ import annotations
 

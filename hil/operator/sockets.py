@@ -1,7 +1,4 @@
-"""The command socket: ZeroMQ ROUTER, one frame a request, one frame a reply, every decision by the command gate.
-
-A ZeroMQ socket that takes requests, wakes for them and for the keys of its clients, and bounds what they cost.
-"""
+"""The command socket: ZeroMQ ROUTER, one frame a request, one frame a reply, every decision by the command gate."""
 
 from __future__ import annotations
 

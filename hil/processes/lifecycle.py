@@ -1,11 +1,4 @@
-"""Lifecycle of a worker, worker side: it ends when asked to, and when the process that started it is gone.
-
-A child process with the lifecycle of `hil.processes.lifecycle`, as its parent sees it.
-
-What runs until it is closed.
-
-A flag that ends a server when it is asked to by a signal.
-"""
+"""Lifecycle of a worker, on its own side and on that of its parent, and of what runs until it is closed."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""The real-time clock: every tick belongs to a point of a fixed grid, and lateness does not shift the grid.
-
-Stalls of the machine: wake-ups that were late although no process of the run has a higher priority.
-
-Whether this machine can hold a rate: how late it wakes a process up, compared with the work of a tick.
-
-Whether the computer was suspended while a run was going on: CLOCK_MONOTONIC, by which all act, stands still then.
-"""
+"""The real-time clock: ticks are points of a fixed grid, which lateness does not shift; stalls, and suspension."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """The fixed-step loop: wait, run a tick, and go to Safe on any error.
 
 One tick: sample, estimate, predict, check, decide, control, limit, command, record.
-
-This is the core of the program.
 """
 
 from __future__ import annotations

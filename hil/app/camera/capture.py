@@ -1,8 +1,6 @@
 """A V4L2 camera films one run: its process is started before the loop and ended after it.
 
 Where a camera gave no frames while the run went on: a mark in the record, and no fault.
-
-What the camera adds to the events of a record once its run is over: when its line was switched, and its silence.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Compares the reported state of each device with the config.
-
-Compares what the load channels report with the config.
-"""
+"""Compares the reported state of each device, the load channels among them, with the config."""
 
 from __future__ import annotations
 

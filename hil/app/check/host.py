@@ -1,7 +1,4 @@
-"""Requirements besides devices: rights, a port for viewers, disk space; and what holds the rover on a slope.
-
-Time budgets calculated from the config: load of each line, and how long a cut takes.
-"""
+"""Requirements besides devices: rights, a port for viewers, disk space, what holds the rover on a slope, times."""
 
 from __future__ import annotations
 

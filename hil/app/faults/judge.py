@@ -1,8 +1,6 @@
 """Judges the outcome of a case by the record and the simulated devices, not by the controller's own checks.
 
 A runner of any level reports what it observed (`Observation`); there is one judgement on it.
-
-What must come of a fault of a device of a rig in lockstep, by its kind and the limits of the config.
 """
 
 from __future__ import annotations

@@ -1,15 +1,4 @@
-"""What the page draws with: the rover, the obstacle, all series, set-points, limits and the fault table.
-
-The values that the limits of a rig allow a series.
-
-The instruments of motion as the page shows them, and how their readings come into the rig.
-
-The ground that the page draws, a plane, a scan's map or a profile, and how the obstacle stands on it.
-
-The rover as the page draws it: its bodies, its joints, and its wheels.
-
-Every number of a tick as the page calls it: FIELD or FIELD/ELEMENT, in telemetry and in a record.
-"""
+"""What the page draws with: the rover, the obstacle, all series, set-points, limits and the fault table."""
 
 from __future__ import annotations
 

@@ -2,14 +2,6 @@
 
 It does so in a separate process: the page server stays small, a damaged record harms nothing else, and a running loop
 comes first.
-
-How the loop kept time in a run: histograms of its work and its wake-ups, and the parts of its cut.
-
-The force sensors around the impact of a run, from its record.
-
-Series of a run that is over, from its record, to be laid over the traces of another one.
-
-A run that is over, for the page to show it again: its rover, its obstacle, and how they moved.
 """
 
 from __future__ import annotations

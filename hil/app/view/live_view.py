@@ -1,7 +1,4 @@
-"""What a running rig publishes, shown live by the server of a viewer.
-
-A record, shown by the server of a viewer as if it ran now.
-"""
+"""What a running rig publishes, shown live by the server of a viewer."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""The simulated rig at the protocol level, in virtual time.
-
-A computer in virtual time, with a simulated rig at the protocol level connected to it.
-
-Workers of a run in virtual time: the code of `hil.processes`, each as an actor that behaves like a process.
-"""
+"""A computer in virtual time with its simulated rig at the protocol level, and the workers of a run as actors."""
 
 from __future__ import annotations
 

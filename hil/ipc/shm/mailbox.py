@@ -1,7 +1,4 @@
-"""The newest value of one record, from one writer to any number of readers.
-
-When each process was last alive.
-"""
+"""The newest value of one record, from one writer to any number of readers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A mapped file with a header that describes its contents, so that two processes cannot interpret it differently.
-
-Files mapped into memory without keeping their descriptors.
-"""
+"""A mapped file with a header that describes its contents, so that two processes cannot interpret it differently."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a browser may send over the WebSocket: JSON with a fixed schema, each command as on the command socket.
-
-What `hil operate` hands to the process of the page server: a file that only its owner can read.
-"""
+"""What a browser may send over the WebSocket: JSON with a fixed schema, each command as on the command socket."""
 
 from __future__ import annotations
 
