@@ -58,6 +58,11 @@ class DeviceSection(Section):
 
     driver: str = Field(description="which driver")
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names of what the device measures or moves, where no other section of the config says so."""
+        return ()
+
 
 class DrivesSection(DeviceSection):
     """Wheel drives. A driver's section gives `rate_hz` its bounds."""

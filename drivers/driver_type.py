@@ -281,6 +281,10 @@ class DriverType(ABC, Generic[S]):
         """
         return {}
 
+    def in_process(self, section: S, plant: Any) -> Any:
+        """The device in a rig that the loop simulates (`models.plant.Plant`), if `drivers.sim` has none of its role."""
+        raise NotImplementedError(f"the driver {self.name} has no such device")
+
     def servers(self, section: S) -> Sequence[str]:  # noqa: ARG002
         """Device servers that it uses; "" is this computer."""
         return ()

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 
-# Those beside `hil`: a folder or file of such a name in the current folder or on PYTHONPATH may stand before ours.
+# Those next to `hil`: a folder or file of such a name in the current folder or on PYTHONPATH may stand before ours.
 _BESIDE = ("models", "drivers", "rig_configs")
 
 
@@ -31,7 +31,7 @@ def misplaced() -> Iterator[str]:
 def require_placed() -> None:
     """Raises ImportError: another folder or file stands before a package of ours; not in the program `hil`.
 
-    That one says it by itself, with its exit status (`hil.cli.start`). It has to import `hil` before it can, and until
+    That one says it by itself, with its exit status (`hil.cli`). It has to import `hil` before it can, and until
     then only its name tells it from a script: `hil`, or `-m` while `python -m hil.cli` looks for its module.
     """
     if os.path.basename(next(iter(sys.argv), "")) not in ("hil", "-m") and (wrong := "; ".join(misplaced())):

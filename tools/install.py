@@ -172,7 +172,7 @@ class Installer:
 
     def kernels(self) -> list[str | Path]:
         """The command that compiles the kernels of a trial."""
-        return [self._python, "-m", "hil.app.warm_up", CONFIG]
+        return [self._python, "-m", "hil.processes", "warm_up", CONFIG]
 
     def _run_uv(self, command: list[str]) -> bool:
         """Run uv and show its output, except its list of packages."""

@@ -26,8 +26,8 @@ from hil.config.key_descriptions import default_of, is_section, keys_of, kinds_o
 from hil.experiments.base import Experiment
 from hil.experiments.registry import BUILT_IN as EXPERIMENTS
 from hil.experiments.summary_table import EVERY_RUN, SummaryKey
-from hil.messages.layout import Layout
-from hil.messages.signals import PLAIN, ROWS, Signal
+from hil.messages.layout import Layout, Signal
+from hil.messages.signals import PLAIN, ROWS
 from hil.safety.fault_table import FAULT_TABLE, FaultRow, ReactionTimes
 from models.validity import VALIDITIES
 

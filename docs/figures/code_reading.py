@@ -22,7 +22,7 @@ from hil.runtime.loop import Cycle
 LINK = "hil.processes.link"
 PROCESSES: dict[str, tuple[tuple[str, str], ...]] = {
     "daq": (("hil.processes.link_bridge", "_BlockFeed"), (LINK, "")),
-    "drives": (("hil.processes.link_bridge", "_CommandedFeed"), (LINK, "")),  # likewise valves and servos
+    "drives": (("hil.processes.link_bridge", "_ConfirmingFeed"), (LINK, "")),  # likewise valves and servos
     "motion": (("hil.processes.link_bridge", "_ReadingFeed"), (LINK, "")),  # likewise imu and joints
     "recorder": (("hil.recording.recorder", ""),),
     "watchdog": (("hil.processes.watchdog", ""),),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import grpc
 
 
-class Entry(NamedTuple):
+class _Entry(NamedTuple):
     """An entry of the metadata."""
 
     key: str
@@ -27,7 +27,7 @@ class CallError(grpc.RpcError):  # type: ignore[misc]  # gRPC ships no types
     def __init__(self, status: grpc.StatusCode, text: str, trailing: Iterable[tuple[str, str]] = ()) -> None:
         super().__init__(text)
         self._status, self._text = status, text
-        self._trailing = tuple(Entry(key, value) for key, value in trailing)
+        self._trailing = tuple(_Entry(key, value) for key, value in trailing)
 
     def code(self) -> grpc.StatusCode:
         """Its kind."""
@@ -37,7 +37,7 @@ class CallError(grpc.RpcError):  # type: ignore[misc]  # gRPC ships no types
         """Its words."""
         return self._text
 
-    def trailing_metadata(self) -> tuple[Entry, ...]:
+    def trailing_metadata(self) -> tuple[_Entry, ...]:
         """Returns what the server added."""
         return self._trailing
 

@@ -22,6 +22,7 @@ class InProcessRig:
         power: of the drives, where they measure currents and supply voltage.
         servo_torque_per_A: of the servos' motors [N m/A], where their currents are measured.
         instrument_delays_ns: age of a reading of each instrument of motion when it can first be read, by role.
+        further: devices of other roles, by role.
 
     Attributes:
         devices: by role.
@@ -38,6 +39,7 @@ class InProcessRig:
         power: PowerModel | None = None,
         servo_torque_per_A: float | None = None,
         instrument_delays_ns: Mapping[str, int] = {},
+        further: Mapping[str, Any] = {},
     ) -> None:
         self.plant = plant
         self.drives = SimDrives(plant, drives_delay_ns, power)
@@ -50,7 +52,7 @@ class InProcessRig:
             self.devices["loads"] = SimDaq(plant.load_sampling, load_block_samples, name="simulated load channels")
         if plant.servo_angle.size:
             self.devices["servos"] = SimServos(plant, servo_torque_per_A)
-        self.devices["valves"] = SimValves(plant)
+        self.devices |= {"valves": SimValves(plant), **further}
         self._actuators = {role: one for role, one in self.devices.items() if isinstance(one, Actuators)}
 
     def advance(self, t_ns: int) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from drivers.extras import install_command
 from hil.analysis.digests import mismatch
-from hil.messages.layout import Layout
-from hil.messages.signals import PLAIN, Signal, flat, signals_of
+from hil.messages.layout import Layout, Signal
+from hil.messages.signals import PLAIN, flat, signals_of
 from hil.recording import OpenRecord, RecordError, read_trial
 from hil.recording.run_folder import recorded_run, summary_of
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hil.analysis.recording_checks import carried_of
 from hil.config import parse_config
-from hil.messages.layout import COMMANDED, ROLES, Layout
+from hil.messages.layout import AGED, ROLES, Layout
 from hil.messages.signals import AGE
 from hil.processes.disturbances import NOTICED_WITHIN_NS, longest_near
 from hil.recording import OpenRecord, RecordError, open_trial
@@ -86,7 +86,7 @@ def _ages(layout: Layout, fields: Collection[str]) -> Iterator[_Quantity]:
         name, aged = f"age of the {ROLES[link].says} [ms]", AGE.get(link, "")
         if aged in fields:
             yield _Quantity(name, partial(_element, aged, (), 1e-6, 0))
-        elif link in COMMANDED:
+        elif link in AGED:
             yield _Quantity(name, partial(_since, f"{link}_t_ns"))
 
 
@@ -104,7 +104,7 @@ def _element(field: str, place: tuple[int, ...], factor: float, decimals: int, r
 
 
 def _names_on(layout: Layout, row: np.void) -> str:
-    on = layout.by_valve(row["valves"])
+    on = layout.valve_layout.by_valve(row["valves"])
     return ", ".join(name for name, powered in zip(layout.valves, on, strict=True) if powered) or "none"
 
 

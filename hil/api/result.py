@@ -1,9 +1,4 @@
-"""`hil.Result`: a run that is over, made a moment ago or opened from its folder.
-
-Rows as a pandas DataFrame.
-
-Tables that a notebook shows of results, configs and lists of runs.
-"""
+"""`hil.Result`: a run that is over, made a moment ago or opened from its folder."""
 
 from __future__ import annotations
 
@@ -143,7 +138,7 @@ class Result:
         return ticks_of(self._folder, unverified=self._unverified)
 
     def plot(self) -> Figure:
-        """The experiment's figure, as a run leaves it beside its record; a notebook shows it.
+        """The experiment's figure, as a run leaves it next to its record; a notebook shows it.
 
         Raises:
             RecordError: the record is damaged.
@@ -185,7 +180,7 @@ class Result:
         return place
 
     def annotate(self, note: str | None = None, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Annotation:
-        """Change note and tags of the run, beside its record, which stays as it is; without arguments: read them.
+        """Change note and tags of the run, next to its record, which stays as it is; without arguments: read them.
 
         Args:
             note: takes the place of the former one; "" removes it, None leaves it.

@@ -1,7 +1,4 @@
-"""What stands behind the loop: a rig that is ready to run, in virtual time or in processes of its own.
-
-Platform of a run whose drivers work in processes of their own: this computer, or one in virtual time.
-"""
+"""What stands behind the loop: a rig that is ready to run, in virtual time or in separate processes."""
 
 from __future__ import annotations
 
@@ -39,7 +36,7 @@ class Backend(Protocol):
         """What only a simulated rig can tell."""
 
     def granted(self) -> Sequence[RealtimeRight]:
-        """Rights of processes beside the loop's."""
+        """Rights of the processes but that of the loop."""
 
     def plant_loop(self) -> dict[str, Any] | None:
         """How a simulated rig in its own process kept up; None where it has none."""

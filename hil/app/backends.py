@@ -46,7 +46,7 @@ Progress = Callable[[str], None]
 # From the last preparation to t_ns = 0.
 START_DELAY_NS = 50_000_000
 # Links that may have serial lines: started when the imports of all others are done. The bytes of a simulated line are
-# moved by threads of the kernel that have ordinary priority, as imports have; beside these, answers come too late.
+# moved by threads of the kernel that have ordinary priority, as imports have: during these, answers come too late.
 SERIAL_LINKS = tuple(name for name, role in ROLES.items() if role.serial)
 # The worst of the loop's own late wake-ups and of what a simulated rig did late; the ring of events has others, too.
 STALLS_NOTED = LATENESS_NOTED = 60
@@ -63,14 +63,9 @@ class RealtimeBackend(Backend):
 
     Args:
         rig: of the config; the experiment is in it.
-        folder: of the first run.
-        progress: called with what is going on.
-        stack: closes it all.
         make: makes the experiment of each run; by default the one that the config names.
-        attended: an operator arms and starts each run.
         console: of the operator; None: none.
         endpoints: of a simulated rig that runs already; None: one is started where the config asks for one.
-        platform: that it stands on.
 
     Raises:
         DeviceError: a worker could not begin, or a device is not what the config says.

@@ -1,7 +1,4 @@
-"""Settings and plan, as an operator changes them between two runs of a resident process.
-
-What the resident process needs of a campaign.
-"""
+"""Settings and plan, as an operator changes them between two runs of a resident process."""
 
 from __future__ import annotations
 
@@ -36,7 +33,7 @@ class CampaignRuns(Protocol):
 
         Args:
             plan: one of `offered`.
-            overrides: of the config, beside those of the command line.
+            overrides: of the config, in addition to those of the command line.
             seed: replaces that of the command line; None: it does not.
 
         Raises:
@@ -50,7 +47,7 @@ class CampaignRuns(Protocol):
         """The chosen plan as operators see it: its name, that of the choice, trials; None: none is chosen."""
 
     def go_on(self, operator: str, latched: LatchedFaults) -> None:
-        """Make trials until it is paused, ended or done, each on a rig of its own.
+        """Make trials until it is paused, ended or done, each on a rig that is opened for it.
 
         Args:
             operator: name of the operator.

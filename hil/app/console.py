@@ -1,7 +1,4 @@
-"""The resident process's end of the command server: operators' commands, the watched lease, and the status.
-
-The status that the resident process shows to clients of the command server.
-"""
+"""The resident process's end of the command server: operators' commands, the watched lease, and the status."""
 
 from __future__ import annotations
 
@@ -198,7 +195,6 @@ class Console:
     the start on it is fault 19; `operator.console_lost` says whether the run finishes or goes Safe.
 
     Args:
-        memory: shared with the command server's process.
         host: whose clock is used; heartbeats of the lease are times of it.
         idle: called where no loop runs, at least every LOOK_S.
 
@@ -230,13 +226,7 @@ class Console:
         return () if self._cycle is None else self._cycle.safety.events
 
     def attend(self, cycle: Cycle, folder: Path, rig: Rig) -> None:
-        """Watch the lease for a run, and show its state.
-
-        Args:
-            cycle: that the loop will run.
-            folder: of the run.
-            rig: of the run.
-        """
+        """Watch the lease for a run, and show its state."""
         self._cycle, self._lost, self._look_ns = cycle, None, 0
         self.status.run, self.status.experiment = str(folder), rig.config.experiment
         self.status.obstacle = obstacle_shown(rig.config.trial, rig.section)

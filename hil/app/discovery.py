@@ -21,13 +21,7 @@ LOOK_NS = 1_000_000_000
 
 
 class _ServerFound(NamedTuple):
-    """Devices of a computer, as a manufacturer's library lists them, or why there are none.
-
-    Attributes:
-        server: HOST:PORT of its device server; "" for this computer.
-        devices: all of them.
-        problem: why they could not be listed; "" if they were.
-    """
+    """Devices of a computer, as a manufacturer's library lists them, or why there are none."""
 
     server: str
     devices: tuple[IoDevice, ...]
@@ -43,15 +37,7 @@ class Key(NamedTuple):
 
 
 class _NetworkFound(NamedTuple):
-    """A device on the network that the config names.
-
-    Attributes:
-        address: HOST:PORT.
-        driver: that asked it.
-        answers: whether it did.
-        words: what it said, or why it did not.
-        rate_hz: readings a second; NaN: not known.
-    """
+    """A device on the network that the config names."""
 
     address: str
     driver: str

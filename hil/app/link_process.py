@@ -1,9 +1,8 @@
-"""Entry point of a link's worker: `python -m hil.app.link_process RUN PARENT LINK`."""
+"""The worker of a link: it opens the device and serves it."""
 
 from __future__ import annotations
 
 import gc
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from hil.app.driver_factory import open_link
 from hil.ipc.run_memory import RunMemory, read_stops
 from hil.ipc.wake_up import CommandedHost, WokenComputer
 from hil.messages.layout import ROLES
-from hil.processes.lifecycle import Reporter, WorkerLifecycle
+from hil.processes.lifecycle import Reporter
 from hil.processes.link import LinkWorker
 from hil.processes.link_bridge import LinkBridge
 from hil.realtime import RealtimeRight, RightsWanted, rights
@@ -22,9 +21,10 @@ from hil.realtime import RealtimeRight, RightsWanted, rights
 STOP_PORTS_NS, LOOK_S = 30_000_000_000, 0.002
 
 
-def main(run: Path, parent: int, name: str) -> None:
+def run_link(lifecycle: Reporter, run: Path, name: str) -> None:
     """Serve one link of a run until asked to end."""
-    lifecycle = WorkerLifecycle(parent)
+    if name not in ROLES:
+        raise SystemExit(f"a link is one of {', '.join(ROLES)}, not {name}")
     shared = RunMemory(run)
     wanted = shared.config.realtime
     asked = RightsWanted(
@@ -59,16 +59,7 @@ def serve(
     host: Host = COMPUTER,
     opened: Callable[[], None] = lambda: None,
 ) -> None:
-    """Open the device of a link and serve it until asked to end.
-
-    Args:
-        name: of the link.
-        shared: memory of the run.
-        lifecycle: says when to end, and receives the state.
-        granted: rights that there are.
-        host: whose clock and ports are used.
-        opened: called once the device is open.
-    """
+    """Open the device of a link and serve it until asked to end. `opened`: called once the device is open."""
 
     def alive() -> None:
         if last_ns := shared.heartbeat.last_ns(name):  # it is watched, and may have been given time to open its device
@@ -88,9 +79,3 @@ def serve(
         worker.run()
     finally:
         device.close()
-
-
-if __name__ == "__main__":
-    if sys.argv[3] not in ROLES:
-        raise SystemExit(f"a link is one of {', '.join(ROLES)}, not {sys.argv[3]}")
-    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

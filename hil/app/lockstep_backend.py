@@ -34,12 +34,7 @@ _SAY_EVERY_S, _LOOK_EVERY = 10.0, 4096
 
 
 class _ProgressMessages:
-    """Says now and then how far a long run has come; nothing of a short one.
-
-    Args:
-        rate_hz: of the loop.
-        progress: receives a line.
-    """
+    """Says now and then how far a long run has come; nothing of a short one."""
 
     def __init__(self, rate_hz: int, progress: Progress) -> None:
         self._rate_hz, self._progress = rate_hz, progress
@@ -63,10 +58,6 @@ class LockstepBackend(Backend):
 
     Args:
         rig: of the config; the experiment is in it.
-        folder: of the first run.
-        progress: receives progress lines.
-        stack: closes everything.
-        attended: an operator arms and starts each run.
         console: of the operator, for whom virtual time is never ahead of the wall clock; None: nobody watches.
         one_of_many: every kernel has run in this process already, and a run that is killed is made again: its record
             goes to disk in large pieces, which takes a quarter of the time of a trial less.

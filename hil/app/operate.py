@@ -50,7 +50,7 @@ class ResidentProcess:
     """Waits for commands on an open rig, and makes runs one after the other.
 
     Between two runs whoever has the devices holds them cut (decision 0023). A run begins with `arm`, and goes on
-    with `start`; a jog or the motion of a valve is a short run of its own, which nobody has to start. A latched fault
+    with `start`; a jog or the motion of a valve is a short separate run, which nobody has to start. A latched fault
     is cleared by its number; until then no run begins.
 
     If the rig fails, it is closed, and the next arm or jog opens it again.
@@ -58,8 +58,6 @@ class ResidentProcess:
     Args:
         settings: config of the rig and the experiment, and what an operator changes of it.
         out: folder of the runs; exists and is empty.
-        console: of the operator.
-        signals: that end the process.
         progress: called with what is going on, a line at a time.
         opener: opens the rig (`hil.app.run.open_backend`).
         campaign: that an operator may start; None: there are no plans.

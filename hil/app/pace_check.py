@@ -1,7 +1,4 @@
-"""Can this machine hold the loop's rate? For `hil check`, and before a run that has no real-time rights.
-
-Whether the links make as many rounds a second as they are set to: for `hil check`, and before a run.
-"""
+"""Whether this machine holds the loop's rate and the links theirs: for `hil check`, and before a run."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ from hil.experiments.build_cycle import build_cycle
 from hil.ipc.run_memory import RunMemory, healths
 from hil.messages.check import Check
 from hil.messages.fault import DEAD_MAN_NS
-from hil.messages.layout import COMMANDED
+from hil.messages.layout import CONFIRMING
 from hil.messages.stages import Tick
 from hil.realtime import RealtimeRight, rights
 from hil.realtime.clock import WakeUpTest, measure_wake_ups
@@ -41,10 +38,7 @@ Progress = Callable[[str], None]
 def check_pace(rig: Rig, progress: Progress, seconds: float = CHECK_S) -> list[Check]:
     """Measure wake-ups and the work of a tick with the rights that the loop would get; no checks in virtual time.
 
-    Args:
-        rig: whose devices are not used.
-        progress: receives a progress line.
-        seconds: how long wake-ups are measured [s].
+    `seconds`: how long wake-ups are measured [s].
     """
     config = rig.config
     if config.clock != "realtime":
@@ -82,11 +76,6 @@ def refuse_without_pace(rig: Rig, granted: Sequence[RealtimeRight], progress: Pr
 
     With priority, only a stall of the machine can delay the loop, and a second of measurement says nothing about those.
     Without, any other program can, and a second shows it: all processes of the run are working by then.
-
-    Args:
-        rig: of the run.
-        granted: rights of the loop.
-        progress: receives a progress line.
 
     Raises:
         NotArmedError: it does not hold the rate.
@@ -194,7 +183,7 @@ def rate_check(devices: DevicesConfig | None, rig: str, name: str, rate_hz: floa
     Args:
         devices: section of the config.
         rig: the same, simulated or not.
-        name: of the link, one of `COMMANDED`.
+        name: of the link, one of `CONFIRMING`.
         rate_hz: rounds that it makes [1/s]; NaN: none, or it does not count them.
     """
     section = getattr(devices, name, None)
@@ -219,12 +208,6 @@ def refuse_slow_links(rig: str, devices: DevicesConfig | None, shared: RunMemory
 
     A driver that does not count them is not refused here: `hil check` says so.
 
-    Args:
-        rig: of the config, simulated or not.
-        devices: of the config.
-        shared: memory of the run, whose workers are ready.
-        host: whose clock is used.
-
     Raises:
         NotArmedError: a link is too slow.
     """
@@ -234,7 +217,7 @@ def refuse_slow_links(rig: str, devices: DevicesConfig | None, shared: RunMemory
     host.sleep(MEASURED_S)
     while True:
         found = healths(shared)
-        rates_hz = {name: _rate_hz(found.get(name)) for name in COMMANDED}
+        rates_hz = {name: _rate_hz(found.get(name)) for name in CONFIRMING}
         over = host.now_ns() >= until_ns
         checks = [rate_check(devices, rig, name, hz) for name, hz in rates_hz.items() if not (over and math.isnan(hz))]
         slow = [check for check in checks if check is not None and not check.ok]

@@ -1,7 +1,4 @@
-"""A rig that is opened once and runs as often as it is asked to: kernels warm, links open, watchdog on.
-
-Faults that stay latched between two runs, where an operator clears them one by one.
-"""
+"""A rig that is opened once and runs as often as it is asked to: kernels warm, links open, watchdog on."""
 
 from __future__ import annotations
 
@@ -44,7 +41,7 @@ class RunOutcome:
 class Resident:
     """Makes runs on a rig that stays open between them.
 
-    Each run has a folder, a record, a summary and a figure of its own, and begins as the first does: sensors zeroed,
+    Each run has a folder, its record, its summary and its figure, and begins as the first does: sensors zeroed,
     estimator, twin and experiment new, a simulated rover at its start place. Between two runs whoever has the devices
     holds them cut, and takes no command (decision 0023). A fault that a run ends with stays latched in the next,
     where an operator clears it (`ClearFault`); an unattended run ends at once for it.
@@ -53,9 +50,6 @@ class Resident:
     (`hil.analysis.recovered_summary.summarise_afterwards`), as `hil.app.run.run_repeatedly` does.
 
     Args:
-        described: the rig, and the experiment, of the config.
-        rig: opened, and ready for its first run.
-        signals: that end a run early, in Safe.
         progress: called with what is going on, a line at a time.
     """
 
@@ -104,10 +98,6 @@ class Resident:
 
     def run(self, folder: Path, *, figure: bool = True) -> RunOutcome:
         """Make a run; leave trial.h5, summary.json and the experiment's figure in its folder.
-
-        Args:
-            folder: that the rig was made ready for.
-            figure: whether one is drawn.
 
         Raises:
             DeviceError: a link is lost, or nothing was recorded.

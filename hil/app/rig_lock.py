@@ -30,7 +30,6 @@ class RigLock:
 
     Args:
         rig: of the config, whether it is real; simulated devices need no lock, or have another one (`ControlServer`).
-        devices: of the config.
 
     Raises:
         DeviceError: another process has locked one of them, or another program has a port open.

@@ -184,9 +184,6 @@ def run_repeatedly(
         go_on: called with how a run ended before another; whether that shall be made. The rig is held meanwhile.
         figure: whether one is drawn of each run.
 
-    Returns:
-        How the last run ended.
-
     Raises: as `run_experiment`.
     """
     begun, done = [folder_of(0)], list[RunOutcome]()

@@ -1,7 +1,4 @@
-"""One run of a rig's loop, from opening its devices to closing its record, and the signals that end it early.
-
-What a run is made of beside the stages of its tick: the rig's devices, what the record says of it, rights.
-"""
+"""One run of a rig's loop, from opening its devices to closing its record, and the signals that end it early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entry point: `python -m hil.app.server_supervisor FOLDER PARENT SERVER ADDRESS [...]` keeps a server running.
+"""Keeps a server for operators running.
 
 The server is its child. It starts it again whenever it is gone, also during a run, in which the resident process has no
 time for that. This process imports next to nothing and does nothing else, so that it has few reasons to end.
@@ -9,13 +9,14 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from hil.processes.lifecycle import Process, WorkerLifecycle
 from hil.realtime.rights import RightsWanted, rights
 
-# Names in the command line, as people know them, and the modules that they stand for.
-SERVERS = {"command": ("command server", "hil.app.command_process"), "page": ("page server", "hil.app.page.process")}
+# Names in the command line, as people know them, and the processes that they stand for.
+SERVERS = {"command": ("command server", "command_server"), "page": ("page server", "page_server")}
 # A stop passes through both servers, so they go before other programs, such as a browser. They are not in real time, so
 # a client that floods one of them stops no other program.
 NICE = -10
@@ -29,29 +30,17 @@ class _ServerSupervisor:
     """Starts a server, and starts it again where it listened before.
 
     Args:
-        lifecycle: of this process.
-        server: a key of SERVERS.
         arguments: of the server's process but the address: the folder, and what comes after the address.
-
-    Attributes:
-        what: name of the server, for people.
     """
 
     def __init__(self, lifecycle: WorkerLifecycle, server: str, folder: str, *more: str) -> None:
         self._lifecycle, self._folder, self._more = lifecycle, folder, more
-        self.what, self._module = SERVERS[server]
+        self.what, self._server = SERVERS[server]
         self._process: Process | None = None
 
     def start(self, address: str) -> dict[str, Any]:
-        """Start the server.
-
-        Args:
-            address: where it is to listen.
-
-        Returns:
-            `address`, where it listens; or `error`, why it does not.
-        """
-        self._process = process = Process(self._module, self._folder, address, *self._more)
+        """Start the server. `address`, where it listens; or `error`, why it does not."""
+        self._process = process = Process(self._server, self._folder, address, *self._more)
         until_s = time.monotonic() + STARTS_S
         while not self._ending and time.monotonic() < until_s:
             if answer := process.receive(_LOOK_S):
@@ -87,18 +76,12 @@ class _ServerSupervisor:
         print(f"{self.what}: {text}", file=sys.stderr)  # noqa: T201
 
 
-def main(folder: str, parent: int, server: str, address: str, *more: str) -> None:
+def run_server_supervisor(lifecycle: WorkerLifecycle, folder: Path, server: str, address: str, *more: str) -> None:
     """Keep a server running until asked to end.
 
-    Args:
-        folder: the runtime folder.
-        parent: process id of the resident process.
-        server: a key of SERVERS.
-        address: where it listens; with * as the port a free one, and that again after a restart.
-        more: further arguments of the server.
+    `address`: where it listens; with * as the port a free one, and that again after a restart.
     """
-    lifecycle = WorkerLifecycle(parent)
-    supervisor = _ServerSupervisor(lifecycle, server, folder, *more)
+    supervisor = _ServerSupervisor(lifecycle, server, str(folder), *more)
     with rights(RightsWanted(nice=NICE)) as granted:  # the server inherits it
         try:
             answer = supervisor.start(address)
@@ -107,7 +90,3 @@ def main(folder: str, parent: int, server: str, address: str, *more: str) -> Non
                 supervisor.watch(answer["address"])
         finally:
             supervisor.end()
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])

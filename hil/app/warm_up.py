@@ -1,8 +1,4 @@
-"""Compiles every kernel of a tick before it is needed, in two processes if the cache is empty, and reports this.
-
-`python -m hil.app.warm_up CONFIG` does this for a config. Without one it is the second process: it reads a config from
-its standard input and compiles its share.
-"""
+"""Compiles every kernel of a tick before it is needed, in two processes if the cache is empty, and reports this."""
 
 from __future__ import annotations
 
@@ -124,7 +120,7 @@ def without_collector() -> Iterator[None]:
 @contextmanager
 def _second_process(config_json: str) -> Iterator[None]:
     """Compile the rest in a second process. If that fails, this process compiles it when needed."""
-    command = [sys.executable, "-m", "hil.app.warm_up"]
+    command = [sys.executable, "-m", "hil.processes", "warm_up"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdin
         process.stdin.write(config_json)
@@ -169,8 +165,10 @@ def _run_rig(rig: Rig) -> Samples:
     return samples
 
 
-if __name__ == "__main__" and sys.argv[1:]:
-    warm_up(Rig(load_config(sys.argv[1])), typer.echo)
-elif __name__ == "__main__":
+def compile_kernels(config: str = "") -> None:
+    """Compile the kernels of a config; without one, those of a second process, whose config is the standard input."""
+    if config:
+        warm_up(Rig(load_config(config)), typer.echo)
+        return
     with without_collector():
         _compile_others(Rig(Config.model_validate_json(sys.stdin.read())))

@@ -29,7 +29,7 @@ from hil.bench.virtual_cuts import RepeatedImpacts, virtual_cuts
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.experiments.base import ArmingChecks
-from hil.processes.disturbances import beside
+from hil.processes.disturbances import disturbances_near
 from hil.realtime.rights import Memory
 from hil.recording import read_trial
 from hil.recording.tick_logger import CutTimes, parts_ms
@@ -231,7 +231,8 @@ def _cuts(rig: Rig, events: int) -> Cuts:
                 sys.executable,
                 "-P",
                 "-m",
-                "hil.bench.impact_injector",
+                "hil.processes",
+                "impact_injector",
                 addresses["control"],
                 rig.layout.channels[0],
             ]
@@ -254,7 +255,7 @@ def _cuts(rig: Rig, events: int) -> Cuts:
                 assert config.devices.drives is not None
                 names = [name for name in addresses if name.startswith(config.devices.drives.driver)]
                 stops = {name: control.ask("stops", device=name)["stops"] for name in names}
-            ended = trial.reasons(backend.cycle.safety, partial(beside, read_trial(folder).events))
+            ended = trial.reasons(backend.cycle.safety, partial(disturbances_near, read_trial(folder).events))
     except (DeviceError, NotArmedError) as error:
         ended = [str(error)]
     cuts = [cut for trial in trials for cut in trial.found]

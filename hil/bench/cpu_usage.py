@@ -23,12 +23,12 @@ ALLOWED_MB = {
     "daq worker": 150.0,
     "drives worker": 60.0,
     "valves worker": 60.0,
-    "recording.recorder": 60.0,
-    "processes.watchdog": 60.0,
-    "simulator.plant_process": 150.0,
-    "simulator.serial_process": 60.0,
-    "simulator.daq_process": 130.0,
-    "simulator.rig_server": 50.0,
+    "recorder": 60.0,
+    "watchdog": 60.0,
+    "plant_process": 150.0,
+    "serial_process": 60.0,
+    "daq_process": 130.0,
+    "rig_server": 50.0,
 }
 ALLOWED_IN_ALL_MB = 900.0
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -81,15 +81,17 @@ def seconds_used(root: int) -> dict[int, float]:
 
 
 def process_name(process: int) -> str:
-    """Module that a Python process runs, with the name of its link if it has one; empty for any other process."""
+    """What a Python process runs, with the name of its link if it has one; empty for any other process."""
     try:
         words = (_PROC / str(process) / "cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
         return ""
     if "-m" not in words:
         return ""
-    module = words[words.index("-m") + 1]
-    return {"hil.cli": "loop", "hil.app.link_process": f"{words[-2]} worker"}.get(module, module.removeprefix("hil."))
+    module, name, *_ = words[words.index("-m") + 1 :]
+    if module == "hil.processes":
+        return f"{words[-2]} worker" if name == "link" else name
+    return "loop" if module == "hil.cli" else module
 
 
 # The line on stderr with which a trial begins to run.

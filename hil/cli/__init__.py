@@ -16,7 +16,7 @@ from hil.cli.analysis import open_foreign, recover, replay, verify
 from hil.cli.bench import bench
 from hil.cli.calibrate import calibrate
 from hil.cli.campaign import campaign, compare
-from hil.cli.check import check, computer, devices
+from hil.cli.check import check, devices
 from hil.cli.client import command, keys
 from hil.cli.configs import configs, rover
 from hil.cli.energy import activity, energy, path
@@ -25,13 +25,24 @@ from hil.cli.identify import identify, validate
 from hil.cli.operate import jog, operate, valve
 from hil.cli.runs import export, note, render, runs
 from hil.cli.sim import serve, sim
-from hil.cli.start import problems_at_start
 from hil.cli.terminal import FAULT, LINE, USAGE, OutputError, complain, guard_streams
 from hil.cli.traction import drawbar, slope, sweep
 from hil.cli.trial import report, trial
 from hil.cli.trial import run as run_config
 from hil.cli.view import view
+from hil.placement import misplaced
 from hil.version import running_version
+
+
+def problems_at_start() -> str:
+    """Problems that prevent a start; empty if there are none.
+
+    A folder `models/` in the current folder or on PYTHONPATH would shadow ours and be imported instead.
+    """
+    if sys.platform == "win32":
+        return "the controller runs on Linux; a Windows PC with NI hardware is reached as an NI gRPC device server"
+    return "\n".join(misplaced())
+
 
 app = typer.Typer(
     name="hil",
@@ -53,7 +64,7 @@ _GROUPS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
     "Runs": (runs, note, report, compare, export, render, view, verify, replay, recover),
     "Analysis": (energy, path, activity, identify, validate, open_foreign),
     "Your own parts": (configs, rover, serve, sim),
-    "Machine": (computer, bench, faults, explain),
+    "Machine": (bench, faults, explain),
 }
 _NAMES: dict[Callable[..., None] | typer.Typer, str] = {
     run_config: "run", open_foreign: "open", calibrate: "calibrate", command: "command", keys: "keys", rover: "rover",

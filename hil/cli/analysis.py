@@ -19,7 +19,7 @@ from rich.text import Text
 
 from hil.cli.check import show_checks
 from hil.cli.run_options import AsJson, ConfigOptions, Out, ProgressBar, Unverified, progress, with_groups
-from hil.cli.terminal import FAULT, USAGE, complain, printable, show, usage_errors
+from hil.cli.terminal import FAULT, printable, show, usage_errors
 
 if TYPE_CHECKING:
     from hil.analysis.recovery import Recovered
@@ -56,13 +56,8 @@ def replay(run: Run, unverified: Unverified = False, as_json: AsJson = False) ->
     from hil.app.warm_up import report_compiling
 
     report_compiling(progress)
-    with usage_errors():
-        try:
-            with ProgressBar("ticks run again") as bar:
-                outcome = replay_run(run, unverified=unverified, progress=bar.done)
-        except CannotReplayError as error:
-            complain(str(error))
-            raise typer.Exit(USAGE) from None
+    with usage_errors(CannotReplayError), ProgressBar("ticks run again") as bar:
+        outcome = replay_run(run, unverified=unverified, progress=bar.done)
     if as_json:
         differences = [_plain(difference) for difference in outcome.differences]
         result = {"identical": not differences} | asdict(outcome) | {"differences": differences}
@@ -112,11 +107,8 @@ def recover(
     from hil.app.warm_up import report_compiling
 
     report_compiling(progress)
-    try:
+    with usage_errors(NothingToRecoverError, OSError):
         made, summary = recover_run(run)
-    except (NothingToRecoverError, OSError) as error:
-        complain(str(error))
-        raise typer.Exit(USAGE) from None
     if as_json:
         print(json.dumps({**(asdict(made) if made else {}), "summary": summary}, allow_nan=False))
         return
@@ -161,18 +153,14 @@ def open_foreign(
     from hil.experiments.impact.sensing import foreign_table, sensor_channels
     from hil.recording.run_folder import empty_folder
 
-    try:
-        with usage_errors():
-            config = options.load()
-            if config.daq is None:
-                raise ForeignRecordError(f"{config.name} has no force sensors; allowed: a config with section daq")
-            sensors = sensor_channels(config)
-            samples = read_samples(data, read_map(columns), config.layout.channels, sensors)
-            summary, measured = impact_of(samples, Rig(config))
-            folder = None if out is None else empty_folder(out)
-    except ForeignRecordError as error:
-        complain(str(error))
-        raise typer.Exit(USAGE) from None
+    with usage_errors(ForeignRecordError):
+        config = options.load()
+        if config.daq is None:
+            raise ForeignRecordError(f"{config.name} has no force sensors; allowed: a config with section daq")
+        sensors = sensor_channels(config)
+        samples = read_samples(data, read_map(columns), config.layout.channels, sensors)
+        summary, measured = impact_of(samples, Rig(config))
+        folder = None if out is None else empty_folder(out)
     if folder is not None:
         write_whole(folder / "impact.json", json.dumps(summary, indent=1, allow_nan=False) + "\n")
         if measured is not None:

@@ -139,7 +139,7 @@ def residuals(
         typer.Option(
             "--sheet",
             metavar="FILE",
-            help="File to write the thresholds into; the former one is kept beside it.",
+            help="File to write the thresholds into; the former one is kept next to it.",
             show_default=False,
         ),
     ] = None,

@@ -32,7 +32,7 @@ Sheet = Annotated[
     typer.Option(
         "--sheet",
         metavar="FILE",
-        help="Calibration file to write the numbers into; the former one is kept beside it.",
+        help="Calibration file to write the numbers into; the former one is kept next to it.",
         show_default=False,
     ),
 ]

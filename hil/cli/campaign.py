@@ -1,6 +1,6 @@
 """`hil campaign`: a plan of impact trials, one after the other on a real rig, at once on a simulated one.
 
-`hil compare`: two campaigns beside each other.
+`hil compare`: two campaigns next to each other.
 """
 
 from __future__ import annotations
@@ -94,14 +94,7 @@ def campaign_of(
 ) -> CampaignOrder:
     """The campaign of a plan on a rig.
 
-    Args:
-        plan: of the trials.
-        source: of the config.
-        overrides: of the config.
-        seed: replaces those of plan and config.
-        folders: each trial has a run folder.
-        figures: a figure is drawn of each.
-        many_at_once: in virtual time trials are, and none publishes telemetry.
+    `many_at_once`: in virtual time trials are, and none publishes telemetry.
 
     Raises:
         ConfigError: problems of the config or of the trials.

@@ -1,8 +1,6 @@
 """`hil check`: run the arming checks without moving.
 
 `hil devices`: list the connected devices, and the config keys that refer to them.
-
-`hil computer`: files for the computer of a rig.
 """
 
 from __future__ import annotations
@@ -11,7 +9,6 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -87,7 +84,7 @@ def devices(
     ] = None,
     server: Annotated[
         str | None,
-        typer.Option("--server", metavar="HOST:PORT", help="NI gRPC device server to query.", show_default=False),
+        typer.Option("--server", metavar="HOST:PORT", help="NI gRPC device server to query."),
     ] = None,
     endpoints: Endpoints = None,
     overrides: Overrides = None,
@@ -172,39 +169,3 @@ def _show(found: DiscoveredDevices) -> None:
 
 def _span(names: tuple[str, ...]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} to {Path(names[-1]).name}, {len(names)}"
-
-
-def computer(
-    copy: Annotated[
-        Path | None,
-        typer.Option("--copy", metavar="DIR", help="Write all of them into this folder.", show_default=False),
-    ] = None,
-) -> None:
-    """List the files for the computer of a rig (udev rules, limits, service, container), or write them into a folder.
-
-    Nothing is installed: each file says where it belongs, and what to do then.
-    """
-    from hil.app.computer import FILES, text_of
-    from hil.config.files import replacing
-
-    if copy is None:
-        for file in FILES:
-            there = "" if file.place is None else ", there" if file.place.is_file() else ", not there"
-            print(f"{file.name}: {file.use} ({file.place or 'built with podman or docker'}{there})")
-        print("`hil computer --copy DIR` writes them into a folder")
-        return
-    targets = {copy / file.name: file for file in FILES}
-    if found := next((target for target in targets if target.exists()), None):
-        complain(f"{found} already exists and is not changed: rename it, or copy into another folder")
-        raise typer.Exit(USAGE)
-    try:
-        copy.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as all_or_none:
-            for target, file in targets.items():
-                unfinished = all_or_none.enter_context(replacing(target, new=True))
-                unfinished.write_text(text_of(file), encoding="utf-8")
-    except OSError as error:
-        complain(f"--copy {copy}: {error.filename or copy} cannot be written: {error.strerror}")
-        raise typer.Exit(USAGE) from None
-    for target, file in targets.items():
-        print(f"sudo cp {target} {file.place}" if file.place else f"{target}: says how to build it")

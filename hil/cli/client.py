@@ -1,6 +1,4 @@
-"""`hil keys new`: CURVE keys for the command socket and for telemetry.
-
-Options of a client of the command socket, and how it sends a command.
+"""`hil keys new`: CURVE keys; and `hil command NAME`: one command to a running `hil operate`, from any terminal.
 
 `hil command NAME`: one command to a running `hil operate`, from any terminal.
 """
@@ -19,7 +17,7 @@ import typer
 
 from hil.cli.operate import JogOptions, Seconds
 from hil.cli.run_options import with_groups
-from hil.cli.terminal import FAULT, USAGE, complain
+from hil.cli.terminal import FAULT, USAGE, complain, usage_errors
 
 if TYPE_CHECKING:
     from hil.messages.operator_input import OperatorRequest
@@ -46,9 +44,7 @@ class _ClientOptions:
     server_key: Annotated[
         Path | None, typer.Option("--server-key", metavar="FILE", help="Public key of the rig's computer.")
     ] = None
-    name: Annotated[
-        str | None, typer.Option("--name", help="Name of this client, instead of USER@COMPUTER.", show_default=False)
-    ] = None
+    name: Annotated[str | None, typer.Option("--name", help="Name of this client, instead of USER@COMPUTER.")] = None
 
     @contextmanager
     def client(self) -> Iterator[CommandClient]:
@@ -401,20 +397,15 @@ keys = typer.Typer(no_args_is_help=True, help="Keys for clients on other compute
 
 @keys.command()
 def new(
-    name: Annotated[
-        str, typer.Argument(help="Of the computer or person; default: USER@COMPUTER.", show_default=False)
-    ] = "",
+    name: Annotated[str, typer.Argument(help="Of the computer or person; default: USER@COMPUTER.")] = "",
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the two files.")] = Path("keys"),
 ) -> None:
     """Make a key pair: NAME.key_secret, which stays here, and NAME.key for the computer at the other end."""
     from hil.operator.client import own_name
     from hil.operator.curve import KeysError, new_keys
 
-    try:
+    with usage_errors(KeysError):
         public, secret = new_keys(name or own_name(), out)
-    except KeysError as error:
-        complain(str(error))
-        raise typer.Exit(USAGE) from None
     print(f"{secret}: secret key, stays on this computer")
     print(f"{public}: public key, for the folder of allowed clients (operator.keys.clients), or for --server-key")
 

@@ -29,11 +29,11 @@ _NEEDS = {
 
 def configs(
     copy: Annotated[
-        str | None, typer.Option("--copy", metavar="NAME", help="Copy one into the current folder.", show_default=False)
+        str | None, typer.Option("--copy", metavar="NAME", help="Copy one into the current folder.")
     ] = None,
     keys: Annotated[
         str | None,
-        typer.Option("--keys", metavar="SECTION", help="Print the keys of a section as YAML.", show_default=False),
+        typer.Option("--keys", metavar="SECTION", help="Print the keys of a section as YAML."),
     ] = None,
 ) -> None:
     """List the shipped configs and plans of campaigns, copy a config to edit, or print the keys of a section."""
@@ -83,11 +83,8 @@ def configs(
 def _print_keys(section: str) -> None:
     from hil.config.key_descriptions import section_yaml
 
-    try:
+    with usage_errors(ValueError):
         print(section_yaml(section))
-    except ValueError as error:
-        complain(str(error))
-        raise typer.Exit(USAGE) from None
 
 
 def _first_sentence(text: str) -> str:
@@ -122,20 +119,20 @@ def import_rover(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A URDF, or an MJCF, which needs the extra mjcf.")],
     name: Annotated[
         str | None,
-        typer.Option("--name", metavar="NAME", help="Of config and files; else that of FILE.", show_default=False),
+        typer.Option("--name", metavar="NAME", help="Of config and files; else that of FILE."),
     ] = None,
     out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where NAME.yaml, .urdf and .png go.")] = Path(),
     wheels: Annotated[
         str | None,
-        typer.Option("--wheels", metavar="A,B,...", help="Wheels: links or joints. Else: found.", show_default=False),
+        typer.Option("--wheels", metavar="A,B,...", help="Wheels: links or joints. Else: found."),
     ] = None,
     wheel_radius_m: Annotated[
         float | None,
-        typer.Option("--wheel-radius", metavar="M", help="Of every wheel, where it is a mesh.", show_default=False),
+        typer.Option("--wheel-radius", metavar="M", help="Of every wheel, where it is a mesh."),
     ] = None,
     wheel_width_m: Annotated[
         float | None,
-        typer.Option("--wheel-width", metavar="M", help="Of every wheel, where it is a mesh.", show_default=False),
+        typer.Option("--wheel-width", metavar="M", help="Of every wheel, where it is a mesh."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -151,7 +148,7 @@ def import_rover(
     named = None if wheels is None else [one.strip() for one in wheels.split(",") if one.strip()]
     refused = None
     with usage_errors():
-        try:
+        with usage_errors(RoverFileError):
             files = RoverFiles(out, name or name_of(file, out))
             found = read_rover(file, named, wheel_radius_m, wheel_width_m)
             with files.making() as unfinished:
@@ -164,9 +161,6 @@ def import_rover(
                     report_compiling(progress)
                     look = look_at(Rig(config))
                     draw_sketch(look.rover.tree, look.com, unfinished.sketch)
-        except RoverFileError as error:
-            complain(str(error))
-            raise typer.Exit(USAGE) from None
         if refused is not None:
             complain(f"wrote {files.config} and {files.urdf}, which a trial does not take yet; change these keys there")
             complain(str(refused))
@@ -209,7 +203,7 @@ def export_rover(
     to: Annotated[Literal["urdf", "mjcf"], typer.Option("--to", help="Format of the file.")] = "urdf",
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="File to make; NAME.urdf or NAME.mjcf.", show_default=False),
+        typer.Option("--out", metavar="FILE", help="File to make; NAME.urdf or NAME.mjcf."),
     ] = None,
 ) -> None:
     """Write the rover of a config as a URDF or MJCF: with a shape for every body, couplings, and in MJCF its loops."""

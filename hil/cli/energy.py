@@ -1,6 +1,6 @@
 """`hil energy`: effective kinetic energy of an impact over the angle of the obstacle.
 
-`hil path`: the way of least energy between two places of a scan.
+`hil path`: the path of least energy between two places of a scan.
 
 `hil activity`: energy, power and battery of a plan of activities.
 """
@@ -155,7 +155,7 @@ def path(
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """The way of least energy between two places of a scan, beside the straight one: table and figure."""
+    """The path of least energy between two places of a scan, next to the straight one: table and figure."""
     from hil.config import ConfigError
     from hil.config.files import write_whole
     from hil.recording.run_folder import run_folder

@@ -25,12 +25,10 @@ if TYPE_CHECKING:
 
 
 def explain(
-    fault: Annotated[
-        str, typer.Argument(metavar="[FAULT]", help="Number or name of a fault.", show_default=False)
-    ] = "",
+    fault: Annotated[str, typer.Argument(metavar="[FAULT]", help="Number or name of a fault.")] = "",
     run: Annotated[
         Path | None,
-        typer.Option("--run", metavar="RUN", help="Report this fault of a run, or all of them.", show_default=False),
+        typer.Option("--run", metavar="RUN", help="Report this fault of a run, or all of them."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -40,11 +38,8 @@ def explain(
     """
     from hil.safety.fault_table import FAULT_TABLE, row_of
 
-    try:
+    with usage_errors(ValueError):
         row = row_of(fault) if fault else None
-    except ValueError as error:
-        complain(str(error))
-        raise typer.Exit(USAGE) from None
     if run is not None:
         _explain_run(run, row, as_json)
     elif as_json:
@@ -78,12 +73,8 @@ def _explain_run(run: Path, row: FaultRow | None, as_json: bool) -> None:
     from hil.analysis.fault_report import read_reports
     from hil.recording import RecordError
 
-    try:
-        with usage_errors():
-            reports = read_reports(run)
-    except RecordError as error:
-        complain(str(error))
-        raise typer.Exit(USAGE) from None
+    with usage_errors(RecordError):
+        reports = read_reports(run)
     wanted = [report for report in reports if row is None or report.row.number == row.number]
     if as_json:
         print(json.dumps({"run": str(run), "faults": [report.as_json() for report in wanted]}, allow_nan=False))
@@ -132,7 +123,7 @@ def faults(
     config: ConfigSource,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="N", help="Number or name of a fault; repeatable.", show_default=False),
+        typer.Option("--only", metavar="N", help="Number or name of a fault; repeatable."),
     ] = None,
     overrides: Overrides = None,
     json_file: JsonFile = None,

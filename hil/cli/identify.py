@@ -1,6 +1,6 @@
 """`hil identify`: the soil's parameters from recorded drives and from tables of tests.
 
-`hil validate soil`: the wheel models beside measurements of single wheels on soil.
+`hil validate soil`: the wheel models next to measurements of single wheels on soil.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import typer
 from rich.table import Table
 
 from hil.cli.run_options import AsJson, Cluster, Out, Unverified
-from hil.cli.terminal import USAGE, complain, show, usage_errors
+from hil.cli.terminal import show, usage_errors
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -33,11 +33,11 @@ Workers = Annotated[
 def identify(
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="RUN...", help="Folders of runs of drawbar or slope.", show_default=False),
+        typer.Argument(metavar="RUN...", help="Folders of runs of drawbar or slope."),
     ] = None,
     tests: Annotated[
         Path | None,
-        typer.Option("--tests", metavar="FILE", help="CSV of tests of one wheel, or of sinkage.", show_default=False),
+        typer.Option("--tests", metavar="FILE", help="CSV of tests of one wheel, or of sinkage."),
     ] = None,
     find: Annotated[
         list[str] | None,
@@ -92,13 +92,9 @@ def identify(
         check_enough(read.windows, names)
         return read, identify_soil(read.windows, read.soil, names, spread=spread)
 
-    try:
-        with usage_errors():
-            read, found = with_workers(whole_work, workers, cluster, lambda line: print(line, file=sys.stderr))
-            folder = run_folder(out, read.name, "identify")
-    except (IdentificationError, OtherVersionError, RecordError, UnverifiedRunError) as error:
-        complain(str(error))
-        raise typer.Exit(USAGE) from None
+    with usage_errors(IdentificationError, OtherVersionError, RecordError, UnverifiedRunError):
+        read, found = with_workers(whole_work, workers, cluster, lambda line: print(line, file=sys.stderr))
+        folder = run_folder(out, read.name, "identify")
     from hil.analysis.identification.figure import draw
 
     whole = save(found, folder)
@@ -129,25 +125,20 @@ def _validations() -> None:
 def soil(
     source: Annotated[
         list[str] | None,
-        typer.Option(
-            "--source", metavar="NAME", help="Tests of the corpus; repeatable. Default: all.", show_default=False
-        ),
+        typer.Option("--source", metavar="NAME", help="Tests of the corpus; repeatable. Default: all."),
     ] = None,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """Wheels on soil: predictions and fits beside measured pull, torque and sinkage, errors by region of slip."""
+    """Wheels on soil: predictions and fits next to measured pull, torque and sinkage, errors by region of slip."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: small matrices
     from hil.analysis.soil_tests import NoSuchTestsError, as_json_of, draw, read_corpus
     from hil.analysis.soil_tests import validate as validate_soil
     from hil.config.files import write_whole
     from hil.recording.run_folder import run_folder
 
-    try:
+    with usage_errors(NoSuchTestsError):
         found = validate_soil(source or ())
-    except NoSuchTestsError as error:
-        complain(str(error))
-        raise typer.Exit(USAGE) from None
     with usage_errors():
         folder = run_folder(out, "soil", "validate")
     text = json.dumps(as_json_of(found), indent=1, allow_nan=False)

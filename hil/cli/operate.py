@@ -24,9 +24,9 @@ from hil.cli.terminal import REFUSED, USAGE, complain, usage_errors
 from hil.cli.trial import run_and_show
 
 if TYPE_CHECKING:
-    from hil.app.command_server import CommandServer
     from hil.app.console import Console
     from hil.app.page.server import PageServer
+    from hil.app.server_process import CommandServer
     from hil.campaign.plan import Plan
     from hil.campaign.run import CampaignOrder
     from hil.config.files import OpenedFiles
@@ -60,12 +60,12 @@ def operate(
             offered[chosen] = plan
         plans = PlanChoice(partial(_campaign, options, settings.opened), offered, chosen)
 
-    from hil.app.command_server import CommandServer
     from hil.app.console import Console
     from hil.app.operate import ResidentProcess
     from hil.app.page.server import PageServer
     from hil.app.run import open_backend, run_experiment
     from hil.app.run_loop import Signals
+    from hil.app.server_process import CommandServer
     from hil.campaign.commanded import CommandedCampaign
     from hil.config.rig import Rig
     from hil.recording.run_folder import run_folder
@@ -152,7 +152,7 @@ def keep_alive(server: CommandServer, pages: Sequence[PageServer]) -> None:
                 progress(str(error))
 
 
-Seconds = Annotated[float, typer.Option("--for", metavar="SECONDS", help="Duration, up to 10 s.", show_default=False)]
+Seconds = Annotated[float, typer.Option("--for", metavar="SECONDS", help="Duration, up to 10 s.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask: you are at the rig, with the emergency stop in reach.")]
 
 
@@ -163,19 +163,17 @@ class JogOptions:
     seconds: Seconds
     speed: Annotated[
         float | None,
-        typer.Option("--speed", metavar="M/S", help="Speed of the rim; negative: backward.", show_default=False),
+        typer.Option("--speed", metavar="M/S", help="Speed of the rim; negative: backward."),
     ] = None
     wheel: Annotated[
         list[str] | None,
-        typer.Option("--wheel", metavar="NAME", help="front_left, ..., or all; repeatable.", show_default=False),
+        typer.Option("--wheel", metavar="NAME", help="front_left, ..., or all; repeatable."),
     ] = None
     joint: Annotated[
         str | None,
-        typer.Option("--joint", metavar="NAME", help="A driven joint, in place of wheels.", show_default=False),
+        typer.Option("--joint", metavar="NAME", help="A driven joint, in place of wheels."),
     ] = None
-    angle: Annotated[
-        float | None, typer.Option("--angle", metavar="DEG", help="Angle that the joint turns to.", show_default=False)
-    ] = None
+    angle: Annotated[float | None, typer.Option("--angle", metavar="DEG", help="Angle that the joint turns to.")] = None
     rate: Annotated[float, typer.Option("--rate", metavar="DEG/S", help="Speed of the joint.")] = 5.0
 
     def command(self) -> Jog | JogJoint:

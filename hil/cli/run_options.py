@@ -1,11 +1,4 @@
-"""What commands that make many runs have in common: their options, the place of the runs, how they begin and end.
-
-Options that several commands share, one by one and in groups.
-
-The option `--json FILE`: the result of a command in a file, beside its table.
-
-How far many trials or rows have come, and how long the rest will take: a bar in a terminal, else a line at times.
-"""
+"""Options that several commands share, and what commands that make many runs have in common."""
 
 from __future__ import annotations
 
@@ -35,17 +28,15 @@ if TYPE_CHECKING:
 
 
 ConfigSource = Annotated[str, typer.Argument(metavar="CONFIG", help="A YAML file, or a shipped config (hil configs).")]
-Out = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="Run folder; must be empty.", show_default=False)
-]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Run folder; must be empty.")]
 Overrides = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="a.b=VALUE", help="Replace a value of the config; repeatable.", show_default=False),
+    typer.Option("--set", metavar="a.b=VALUE", help="Replace a value of the config; repeatable."),
 ]
-Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Replace the config's seed.", show_default=False)]
+Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Replace the config's seed.")]
 Clock = Annotated[
     str | None,
-    typer.Option("--clock", metavar="lockstep|realtime", help="Replace the config's clock.", show_default=False),
+    typer.Option("--clock", metavar="lockstep|realtime", help="Replace the config's clock."),
 ]
 Endpoints = Annotated[
     Path | None,
@@ -59,7 +50,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print only the result, as 
 
 Cluster = Annotated[
     str | None,
-    typer.Option("--cluster", metavar="ADDRESS", help="Use the workers of this Dask scheduler.", show_default=False),
+    typer.Option("--cluster", metavar="ADDRESS", help="Use the workers of this Dask scheduler."),
 ]
 Unverified = Annotated[bool, typer.Option("--unverified", help="Also what does not match its digests.")]
 
@@ -134,11 +125,7 @@ def _options_of(group: Any) -> list[inspect.Parameter]:
 
 
 def config_from(source: str, overrides: list[str] | None, seed: int | None, clock: str | None) -> Config:
-    """The effective config of a command line.
-
-    Raises:
-        ConfigError: with all problems at once.
-    """
+    """The effective config of a command line. Raises ConfigError: with all problems at once."""
     from hil.config import load_config
 
     clocks = [] if clock is None else [f"clock={json.dumps(clock)}"]
@@ -150,9 +137,7 @@ def progress(text: str) -> None:
     print(wrapped(text), file=sys.stderr, flush=True)
 
 
-JsonFile = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Also write the result to this file.", show_default=False)
-]
+JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write the result to this file.")]
 
 
 def writable(file: Path | None) -> None:
@@ -180,11 +165,7 @@ _EVERY_S = 10.0
 
 
 class ProgressBar:
-    """Receives how many of something are done (`hil.campaign.run.ProgressReporter`).
-
-    Args:
-        what: is counted.
-    """
+    """Receives how many of something are done (`hil.campaign.run.ProgressReporter`)."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -268,11 +249,6 @@ class BatchOptions:
 
     def folder(self, name: str, what: str, marker: str) -> Path:
         """The folder of the runs: a new one, or the one to be resumed.
-
-        Args:
-            name: of the config of the runs.
-            what: is made, for the folder's name.
-            marker: file that every folder to be resumed has.
 
         Raises:
             FolderError: there is none to be resumed, or the new one is not empty.

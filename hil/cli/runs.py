@@ -32,29 +32,20 @@ _SHOWN = ("run", "experiment", "angle_deg", "accepted", "aborted", "reasons", "t
 
 def note(
     run: Annotated[Path, typer.Argument(metavar="RUN|CAMPAIGN", help="Folder of a run, or of a campaign.")],
-    text: Annotated[
-        str | None, typer.Argument(metavar="TEXT", help='Replaces the note; "" removes it.', show_default=False)
-    ] = None,
-    tag: Annotated[
-        list[str] | None, typer.Option("--tag", metavar="TAG", help="Add a tag; repeatable.", show_default=False)
-    ] = None,
-    remove_tag: Annotated[
-        list[str] | None, typer.Option("--remove-tag", metavar="TAG", help="Remove one.", show_default=False)
-    ] = None,
+    text: Annotated[str | None, typer.Argument(metavar="TEXT", help='Replaces the note; "" removes it.')] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Add a tag; repeatable.")] = None,
+    remove_tag: Annotated[list[str] | None, typer.Option("--remove-tag", metavar="TAG", help="Remove one.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a note and tags on a run, beside its record, at any time; without TEXT and tags: show them."""
+    """Write a note and tags on a run, next to its record, at any time; without TEXT and tags: show them."""
     from hil.recording.annotation import annotate, annotation_of
     from hil.recording.run_folder import FolderError
 
-    try:
+    with usage_errors(FolderError, ValueError):
         if text is None and not tag and not remove_tag:
             found = annotation_of(run)
         else:
             found = annotate(run, text, tag or (), remove_tag or ())
-    except (FolderError, ValueError) as error:
-        complain(str(error))
-        raise typer.Exit(USAGE) from None
     if as_json:
         print(json.dumps(found._asdict()))
         return
@@ -79,13 +70,9 @@ def runs(
     from hil.analysis.listed_runs import FilterError, RunFilter, chosen, listed_runs
 
     problems: list[str] = []
-    try:
-        with usage_errors():
-            rows = chosen(listed_runs(folder, problems), where, tag or ())
-            asked = RunFilter(where).names if where else ()
-    except FilterError as error:
-        complain(str(error))
-        raise typer.Exit(USAGE) from None
+    with usage_errors(FilterError):
+        rows = chosen(listed_runs(folder, problems), where, tag or ())
+        asked = RunFilter(where).names if where else ()
     for text in problems:
         complain(f"warning: {text}")
     if as_json:
@@ -136,9 +123,7 @@ class _ExportFormat(StrEnum):
 def export(
     source: Annotated[Path, typer.Argument(metavar="RUN|CAMPAIGN", help="Folder of a run or a campaign.")],
     to: Annotated[_ExportFormat, typer.Option("--to", help="Format.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="File or folder to make.", show_default=False)
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="File or folder to make.")] = None,
     unverified: Unverified = False,
 ) -> None:
     """Write a record in another format, with its names and units."""
@@ -146,13 +131,8 @@ def export(
     from hil.analysis.export.run import export as export_source
     from hil.recording import RecordError
 
-    with usage_errors():
-        try:
-            with ProgressBar("rows") as bar:
-                made = export_source(source, to.value, out, unverified=unverified, progress=bar.done)
-        except (MissingPackageError, UnverifiedRunError, RecordError, OSError) as error:
-            complain(str(error))
-            raise typer.Exit(USAGE) from None
+    with usage_errors(MissingPackageError, UnverifiedRunError, RecordError, OSError), ProgressBar("rows") as bar:
+        made = export_source(source, to.value, out, unverified=unverified, progress=bar.done)
     for reason in made.left_out:
         complain(f"left out: {reason}")
     print(f"{made.runs} run{'' if made.runs == 1 else 's'}: {made.path}")
@@ -181,21 +161,15 @@ def render(
         ),
     ] = 1.0,
     fps: Annotated[float, typer.Option("--fps", metavar="N", min=0.5, max=50.0, help="Pictures a second.")] = 20.0,
-    from_s: Annotated[
-        float | None, typer.Option("--from", metavar="S", help="First time of the run.", show_default=False)
-    ] = None,
-    to_s: Annotated[
-        float | None, typer.Option("--to-time", metavar="S", help="Last time of the run.", show_default=False)
-    ] = None,
+    from_s: Annotated[float | None, typer.Option("--from", metavar="S", help="First time of the run.")] = None,
+    to_s: Annotated[float | None, typer.Option("--to-time", metavar="S", help="Last time of the run.")] = None,
     at_s: Annotated[
         float | None,
-        typer.Option("--at", metavar="S", help="One picture, of that time; with --to png.", show_default=False),
+        typer.Option("--at", metavar="S", help="One picture, of that time; with --to png."),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="File to make; RUN/VIEW.TO.", show_default=False)
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="File to make; RUN/VIEW.TO.")] = None,
     camera: Annotated[
-        bool, typer.Option("--camera", help="With the frames of the run's camera beside it, at the same time.")
+        bool, typer.Option("--camera", help="With the frames of the run's camera next to it, at the same time.")
     ] = False,
     unverified: Unverified = False,
 ) -> None:

@@ -53,11 +53,8 @@ def _serve_device(
 ) -> None:
     from hil.testing.serving import SettingError, make, serve
 
-    try:
+    with usage_errors(SettingError):
         device = make(name, _settings(overrides))
-    except SettingError as error:
-        complain(str(error))
-        raise typer.Exit(USAGE) from None
     try:
         serve(device, endpoints, SignalStop(), announce, _as_json)
     except OSError as error:
@@ -76,9 +73,7 @@ def sim(
     ] = None,
     overrides: Overrides = None,
     seed: Seed = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Of a DEVICE: print where it is as one JSON object.", show_default=False)
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Of a DEVICE: print where it is as one JSON object.")] = False,
 ) -> None:
     """Serve a simulated rig in real time, until stopped: serial ports, a DAQ server, a control socket.
 
@@ -143,12 +138,9 @@ def serve(
 
     stop = SignalStop()
     report_compiling(progress)
-    try:
+    with usage_errors(ValueError):
         service = StepService(Rig(config), outside=contacts == "outside", progress=progress)
         socket = StepSocket(service, endpoint, config.operator.keys)
-    except ValueError as error:
-        complain(str(error))
-        raise typer.Exit(USAGE) from None
     with socket:
         if as_json:
             where = {"step_endpoint": socket.endpoint, "contacts": contacts, "rig": f"{service.number:08x}"}

@@ -1,13 +1,4 @@
-"""Standard output and error of the program `hil`, where the reader may leave or the disk may be full.
-
-Exit statuses, and error messages of commands.
-
-Prints tables: keys and numbers are never cut, in a narrow or wide terminal or in a pipe.
-
-While a command computes and prints nothing, a terminal shows for how long it has been working.
-
-The line is written over itself and is gone with the next output. There is none without a terminal.
-"""
+"""Standard output and error of `hil`, where the reader may leave or the disk may be full; tables and errors."""
 
 from __future__ import annotations
 
@@ -60,8 +51,8 @@ def wrapped(text: str) -> str:
 
 
 @contextmanager
-def usage_errors() -> Iterator[None]:
-    """Wrong configs, wrong folders and missing devices end the command with exit status 2 and no traceback.
+def usage_errors(*others: type[Exception]) -> Iterator[None]:
+    """Wrong configs, wrong folders, missing devices and other errors end the command with exit status 2, no traceback.
 
     A rig that cannot be armed because of a measurement before the first tick ends it with exit status 3.
     """
@@ -70,9 +61,10 @@ def usage_errors() -> Iterator[None]:
     from hil.recording.run_folder import FolderError
     from hil.safety.arming import NotArmedError
 
+    kinds: tuple[type[Exception], ...] = (ConfigError, FolderError, DeviceError, *others)
     try:
         yield
-    except (ConfigError, FolderError, DeviceError) as error:
+    except kinds as error:
         complain(str(error))
         raise typer.Exit(USAGE) from None
     except NotArmedError as error:
@@ -85,12 +77,7 @@ _WIDE = 10_000
 
 
 def show(table: Table, widest: int = _WIDE) -> None:
-    """Print a table on stdout; if it is wider than the terminal, cells are wrapped, between words where it has room.
-
-    Args:
-        table: to print.
-        widest: its width where there is no terminal.
-    """
+    """Print a table on stdout; if it is wider than the terminal, cells are wrapped, between words where it has room."""
     for column in table.columns:
         column.overflow, column.no_wrap = "fold", False
         if isinstance(column.header, str):
@@ -205,7 +192,7 @@ class _Stream:
         self._stream, self._raises = stream, raises
 
     def write(self, text: str) -> int:
-        """See TextIO."""
+        """Write a text; returns its length."""
         LINE.written()
         try:
             return self._stream.write(text)
@@ -214,7 +201,7 @@ class _Stream:
             return len(text)
 
     def flush(self) -> None:
-        """See TextIO."""
+        """Write what is in the buffer."""
         try:
             self._stream.flush()
         except OSError as error:

@@ -148,9 +148,9 @@ def _guide(
     if not commands:
         yield Guide(TerminalOperator(), run, report, stop, folder)
         return
-    from hil.app.command_server import CommandServer
     from hil.app.console import Console
     from hil.app.resident import LatchedFaults
+    from hil.app.server_process import CommandServer
     from hil.campaign.commanded import CommandedOperator, show_end, watched
     from hil.cli.operate import keep_alive
 

@@ -1,7 +1,4 @@
-"""`hil run`, `hil trial` and `hil report`: make a run, and show one again.
-
-`hil report` of a campaign.
-"""
+"""`hil run`, `hil trial` and `hil report`: make a run, and show one again."""
 
 from __future__ import annotations
 
@@ -195,7 +192,7 @@ def report(
 ) -> None:
     """Draw the figure again from the record, and print the table; of a campaign, write report.html and its figures.
 
-    A run that a camera has filmed also gets camera.png: frames around the impact beside the forces, with their times.
+    A run that a camera has filmed also gets camera.png: frames around the impact next to the forces, with their times.
     """
     from hil.analysis.digests import mismatch
     from hil.analysis.report.camera_strip import draw_camera

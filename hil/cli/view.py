@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hil.cli.run_options import Overrides, Unverified, config_from, progress
-from hil.cli.terminal import USAGE, complain, usage_errors
+from hil.cli.terminal import usage_errors
 
 if TYPE_CHECKING:
     from hil.config import Config
@@ -45,7 +45,6 @@ def view(
             "--origin",
             metavar="URL",
             help="Web page that may connect, as https://HOST; repeatable. Programs and pages of this computer may.",
-            show_default=False,
         ),
     ] = None,
     endpoint: Annotated[
@@ -79,20 +78,16 @@ def view(
     recorded = Path(target).is_dir()
     if recorded and (overrides or endpoint or key):
         raise typer.BadParameter(f"{target} is the folder of a run: --set, --endpoint and --key go with a CONFIG")
-    try:
-        with usage_errors():
-            config = _config_of_run(Path(target)) if recorded else config_from(target, overrides, None, None)
-            if print_layout:
-                print(json.dumps(layout_file(Rig(config)), indent=1))
-            elif recorded and _is_over(Path(target)):
-                _play(Path(target), config.layout, host, port, unverified, origin or ())
-            else:
-                _follow(Rig(config), host, port, endpoint, _keys(key, server_key), origin or ())
-    except (
-        MissingPackageError, UnverifiedRunError, OtherRigError, ViewServerError, KeysError, RecordError, OSError,
-    ) as error:  # fmt: skip
-        complain(str(error))
-        raise typer.Exit(USAGE) from None
+    with usage_errors(
+        MissingPackageError, UnverifiedRunError, OtherRigError, ViewServerError, KeysError, RecordError, OSError
+    ):
+        config = _config_of_run(Path(target)) if recorded else config_from(target, overrides, None, None)
+        if print_layout:
+            print(json.dumps(layout_file(Rig(config)), indent=1))
+        elif recorded and _is_over(Path(target)):
+            _play(Path(target), config.layout, host, port, unverified, origin or ())
+        else:
+            _follow(Rig(config), host, port, endpoint, _keys(key, server_key), origin or ())
 
 
 def _newest_run() -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hil.config.model_parameters import nominal_rig
 from hil.config.problems import Problem
 from hil.config.unchecked_config import UncheckedConfig
-from hil.messages.load_limits import limit_errors
+from hil.messages.loads import limit_errors
 from models.plant import RigParameters
 from models.statics import NoSteadyStateError, RoverStatics, SteadyRover
 

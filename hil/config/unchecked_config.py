@@ -21,7 +21,7 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 
-from drivers.device_sections import LoadReading
+from drivers.device_sections import DeviceSection, LoadReading
 from drivers.extensions import EXPERIMENTS, installed_names
 from hil.config.measured_supplies import watched_supplies
 from hil.config.schema.base import Section
@@ -175,6 +175,7 @@ class UncheckedConfig(ExperimentSections):
             imu_channels=self.imu.channels if self.imu else (),
             joints_channels=tuple(encoder.joint for encoder in self.encoders),
             soil_parameters=SOIL_PARAMETERS if self.soil_estimation else (),
+            further=tuple((one.role, one.parts) for one in self._device_sections if one.parts),
         )
         if loads is None:
             return layout
@@ -185,6 +186,10 @@ class UncheckedConfig(ExperimentSections):
             load_cell=loads.load_cell is not None,
             reads_loads=self.load_reading == "N",
         )
+
+    @property
+    def _device_sections(self) -> Sequence[DeviceSection]:
+        return self.devices.sections() if self.devices else ()
 
     @property
     def driven(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hil.messages import load_limits
+from hil.messages import loads as load_limits
 from models.actuators.cylinder_forces import CylinderForces, fill_pressures, reachable
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, IntArray, kernel
@@ -31,7 +31,7 @@ _MISSED = 0.01
 
 
 class _LimitBits(NamedTuple):
-    """The bits of hil.messages.load_limits; as arguments, because cached code would keep the values of constants."""
+    """The bits of hil.messages.loads; as arguments, because cached code would keep the values of constants."""
 
     equilibrium: int = load_limits.EQUILIBRIUM
     cylinders: int = load_limits.CYLINDERS

@@ -16,8 +16,7 @@ from hil.control.allocation import Allocator
 from hil.control.load_state import NO_SOLUTION, Doubts, SmoothedLoads
 from hil.control.pressure import PressureLoops
 from hil.control.wheel_speed import Controller
-from hil.messages.load_limits import SOLVER
-from hil.messages.loads import LoadGoal, LoadMode, LoadSetPoints
+from hil.messages.loads import SOLVER, LoadGoal, LoadMode, LoadSetPoints
 from hil.messages.operator_input import SetLoads, asks
 from hil.messages.stages import Estimate, Goal, Prediction, Samples, SetPoints, SoilEstimate
 

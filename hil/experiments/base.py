@@ -25,7 +25,7 @@ from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, ClearFault, ConsoleLost, Start, Stop, asks
 from hil.messages.schema import recorded_detail
 from hil.messages.stages import IDLE_STATE, Estimate, Goal, Prediction, Samples
-from hil.processes.disturbances import beside
+from hil.processes.disturbances import disturbances_near
 from hil.safety.equilibrium_checks import equilibrium_checks
 from hil.safety.validity import validity_checks
 from hil.simulator.ground_truth import GroundTruth
@@ -334,7 +334,7 @@ class FinishedRun:
 
     def beside(self, t_ns: int) -> str:
         """What disturbed the run when a fault was noticed [ns], in words to follow the fault's own."""
-        return beside(self.events, t_ns)
+        return disturbances_near(self.events, t_ns)
 
 
 def samples_of(record: OpenRecord, section: RecordConfig) -> tuple[SampleRows | None, SampleRows]:

@@ -1,9 +1,4 @@
-"""An operator's commands from another process: a ring in shared memory that the loop reads without waiting.
-
-Memory between the command server's process and the resident process: commands, the operator lease, the status.
-
-The process at the other end of a unix socket.
-"""
+"""An operator's commands from another process: a ring in shared memory that the loop reads without waiting."""
 
 from __future__ import annotations
 

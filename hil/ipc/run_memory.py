@@ -1,13 +1,4 @@
-"""Shared memory of a run: the loop process makes it, each worker opens it; after a kill `hil recover` reads it.
-
-State of each link to real devices, as its worker last reported it.
-
-Late actions of a simulated rig that did not get CPU time, logged in shared memory.
-
-Such a rig answers late, like a device with a fault. This log distinguishes the two causes.
-
-Frames that stop each link without its driver: stored before a run, for the watchdog.
-"""
+"""Shared memory of a run: the loop process makes it, each worker opens it; after a kill `hil recover` reads it."""
 
 from __future__ import annotations
 
@@ -41,7 +32,7 @@ RECORDER = "recorder"
 LINKS = tuple(ROLES)  # one worker for each where the devices are real; a rig has `Layout.links` of them
 # Processes that hold devices: watchdog and loop act on their silence at once.
 WITH_DEVICES = ("simulated_rig", *LINKS)
-# Causes that a process reports to the loop, each in a mailbox of its own, so that none hides or withdraws another one.
+# Causes that a process reports to the loop, each in a separate mailbox, so that none hides or withdraws another one.
 # That of a lost link also carries the other ways in which a device fails (`hil.processes.link.fault_of`).
 REPORTED = {
     RECORDER: (Fault.DISK_FULL,),
@@ -61,7 +52,6 @@ class RunMemory:
     """Rings, mailboxes and heartbeats of a run.
 
     Args:
-        run: the run folder.
         config: of the run; None: the one stored with the run.
         meta: contents of the record's `/meta`; with it the files are made, without it they are opened.
 

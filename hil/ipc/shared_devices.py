@@ -58,18 +58,16 @@ class _SharedBlocks(_View):
 class _SharedNewest(_View):
     """The newest sample in, once, and the newest command out. What is urgent in a command wakes the worker.
 
-    Args:
-        shared: memory of the run.
-        link: of the device.
-        wake: wakes the worker; by default its process.
+    An output has no sample.
     """
 
     def __init__(self, shared: RunMemory, link: str, wake: Callable[[], None] | None = None) -> None:
         role, layout = ROLES[link], shared.config.layout
-        self.name, self._unpack = role.title, SampleRow(link, layout).unpack
-        self._samples = shared.newest[link]
-        self._sample = Row(self._samples.dtype)
-        self._version = self._samples.read(self._sample.array)  # a record already there is of an earlier run
+        self.name = role.title
+        if role.sample is not None:
+            self._samples, self._unpack = shared.newest[link], SampleRow(link, layout).unpack
+            self._sample = Row(self._samples.dtype)
+            self._version = self._samples.read(self._sample.array)  # a record already there is of an earlier run
         if role.command is not None:
             self._wake = wake or shared.wake_ups[link].wake
             self._urgent_in = role.urgent

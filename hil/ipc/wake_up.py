@@ -16,12 +16,7 @@ _DRAIN_BYTES = 4096
 
 
 class WakeUp:
-    """A named pipe without content: a byte in it means that there is a new command.
-
-    Args:
-        path: of the pipe.
-        create: make it, or open it.
-    """
+    """A named pipe without content: a byte in it means that there is a new command."""
 
     def __init__(self, path: Path, *, create: bool) -> None:
         if create:
@@ -51,11 +46,7 @@ class WakeUp:
 
 
 class WokenComputer(HostComputer):
-    """This computer, for a process whose rests a wake-up ends.
-
-    Args:
-        wake_up: of this process.
-    """
+    """This computer, for a process whose rests a wake-up ends."""
 
     def __init__(self, wake_up: WakeUp) -> None:
         self._wake_up = wake_up
@@ -86,6 +77,6 @@ class CommandedHost:
         )
 
     def rest(self, seconds: float) -> None:
-        """See `Host`."""
+        """Rest, then look for a command [s]."""
         self._rest(seconds)
         self.take_commands()

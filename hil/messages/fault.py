@@ -137,7 +137,7 @@ CONSOLE_SILENT_NS = 500_000_000
 RECORD_LOST_NS = 100_000_000
 # Row 24: share of a ring that may wait for the recorder; the rest holds the data after a fault.
 FULL = 0.5
-# Row 37: CLOCK_BOOTTIME is so far ahead of where it was beside CLOCK_MONOTONIC; but for a suspension it stays [ns].
+# Row 37: CLOCK_BOOTTIME is so far ahead of where it was against CLOCK_MONOTONIC; but for a suspension it stays [ns].
 SUSPENDED_NS = 1_000_000
 # Row 38: a wheel that is to turn at least so fast [rad/s] has less than this share of its speed for so long [ns].
 LEAST_SET_RADPS, STANDS_SHARE, NOT_FOLLOWING_NS = 0.05, 0.1, 500_000_000

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -36,7 +36,7 @@ SENSORS: dict[str, tuple[SensorName, ...]] = {
 _BOGIE = "_bogie"
 T = TypeVar("T")
 LoadUnit = Literal["V", "N", "N m"]
-# Parameters of the soil that are estimated beside the twin, named as in section soil.
+# Parameters of the soil that are estimated together with the twin, named as in section soil.
 SOIL_PARAMETERS = ("stiffness", "rebound", "slip_modulus")
 
 
@@ -63,8 +63,9 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         imu_channels: the same of the inertial measurement unit.
         joints_channels: names of the joints with an encoder.
         servos: names of the joints that servos drive, in the order of every vector by servo.
-        soil_parameters: names of the soil's parameters that are estimated beside the twin; empty: none is.
-        slides: names of the joints of `turning` that slide: their angles are ways in m, their speeds m/s.
+        soil_parameters: names of the soil's parameters that are estimated together with the twin; empty: none is.
+        slides: names of the joints of `turning` that slide: their angles are distances in m, their speeds m/s.
+        further: names of what the device of any other role measures or moves, by role; each role is an attribute, too.
 
     Example:
         >>> layout = Layout(("left", "right"), ("left", "right"), channels=SENSORS["triangle"], ways=("extend",))
@@ -95,6 +96,15 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     servos: tuple[str, ...] = ()
     soil_parameters: tuple[str, ...] = ()
     slides: tuple[str, ...] = ()
+    further: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> tuple[str, ...]:
+            """What the device of a role without a field above measures or moves; empty: the rig has none."""
+            if name in ROLES:
+                return dict(self.further).get(name, ())
+            raise AttributeError(name)
 
     @cached_property
     def valves(self) -> tuple[str, ...]:
@@ -115,14 +125,6 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     def joints(self) -> tuple[str, ...]:
         """Names of the rover's joints on which the cylinders push."""
         return tuple(f"{cylinder}{_BOGIE}" for cylinder in self.cylinders)
-
-    def by_valve(self, pairs: Sequence[tuple[T, T]]) -> tuple[T, ...]:
-        """See ValveLayout."""
-        return self.valve_layout.by_valve(pairs)
-
-    def by_cylinder(self, values: Sequence[T], without: T) -> tuple[tuple[T, T], ...]:
-        """See ValveLayout."""
-        return self.valve_layout.by_cylinder(values, without)
 
     @cached_property
     def links(self) -> tuple[str, ...]:
@@ -190,6 +192,67 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
             raise ValueError(f"/meta/layout: {error}") from None
 
 
+_TURNS = ("roll", "pitch", "yaw")
+_CHANNEL_UNITS = {"m": "m", "mps2": "m/s^2", "radps": "rad/s"}
+
+
+class Signal(NamedTuple):
+    """One field of a row.
+
+    Attributes:
+        name: of the field.
+        kind: its numpy type, little-endian.
+        unit: SI; "1" for a pure number, "" for a value without a unit.
+        description: its meaning.
+        source: of a tick: a Python expression of the values of its stages (`hil.messages.packer`).
+        elements: if it is an array, its elements in order: what of `Layout` names them, or their names.
+        needs: what of `Layout` a rig must have, or else it has no such field; "" for any rig.
+        by_name: telemetry publishes its elements by name, and not as a list.
+        flag: 1 is true and 0 false.
+
+    Example:
+        >>> slip = Signal("slip", "f8", "1", "slip of each wheel", "prediction.slip", "wheels")
+        >>> juno = Layout(("front_left", "front_right", "rear_left", "rear_right"), cylinders=(), channels=())
+        >>> slip.shape(juno), slip.present(juno)
+        ((4,), True)
+    """
+
+    name: str
+    kind: str
+    unit: str
+    description: str
+    source: str = ""
+    elements: str = ""
+    needs: str = ""
+    by_name: bool = False
+    flag: bool = False
+
+    def names(self, layout: Layout) -> tuple[str, ...]:
+        """Names of its elements in order; empty if it is one number."""
+        if not self.elements:
+            return ()
+        by_layout: tuple[str, ...] | None = getattr(layout, self.elements, None)
+        return tuple(self.elements.split(",")) if by_layout is None else by_layout
+
+    def unit_of(self, element: str) -> str:
+        """Unit of one of its elements; of a reading it follows from the channel's name."""
+        if self.unit or not element or self.kind.startswith("u"):
+            return self.unit
+        if element in _TURNS or self.name == "joints_reading":
+            return "rad"
+        return _CHANNEL_UNITS.get(element.rpartition("_")[2], "m" if element in ("x", "y", "z") else "1")
+
+    def shape(self, layout: Layout) -> tuple[int, ...]:
+        """Of its value; an array of chambers is (cylinders, 2)."""
+        if self.elements == "chambers":
+            return len(layout.cylinders), 2
+        return (len(self.names(layout)),) if self.elements else ()
+
+    def present(self, layout: Layout) -> bool:
+        """Whether a rig has it. HDF5 has no empty arrays."""
+        return (not self.needs or bool(getattr(layout, self.needs))) and 0 not in self.shape(layout)
+
+
 def _none(*_: Any) -> None:
     """There is none."""
 
@@ -202,7 +265,7 @@ class Role:
         title: for people.
         says: what its answers have, for people.
         parts: names of what of a rig it measures or moves, in order; empty: the rig has no such device.
-        sample: type of what it delivers.
+        sample: type of what it delivers; None: it is an output, which only takes commands.
         below_loop: priority of its worker, below that of the loop.
         serial: it may have a serial line.
         unread: its sample before the first one; blocks have none.
@@ -212,6 +275,9 @@ class Role:
         held: what its safe state is called.
         age_ms: of its newest sample, above which that is stale: default of limits.NAME_age_ms, and its largest value.
         urgent: of a command: what wakes the worker when it changes; the rest waits for the worker's next round.
+        wanted: values of `fields`, in order, that `hil.messages.stages.SetPoints` of a tick ask for, where they need
+            no limiter: in Safe it gets `safe`. None: the limiter itself knows this role.
+        signals: its numbers in a tick, where `hil.messages.signals.TICK` does not have them in another place.
         always: every rig has it, one without such parts too.
         to_do: where a value is not measured.
     """
@@ -219,7 +285,7 @@ class Role:
     title: str
     says: str
     parts: Callable[[Layout], tuple[str, ...]]
-    sample: type[Any]
+    sample: type[Any] | None
     below_loop: int
     serial: bool = False
     unread: Callable[[Layout], Any] = _none
@@ -229,6 +295,8 @@ class Role:
     held: str = ""
     age_ms: tuple[float, float] = 200.0, 5000.0
     urgent: Callable[[Any], object] = _none
+    wanted: Callable[[Any], tuple[Any, ...]] | None = None
+    signals: tuple[Signal, ...] = ()
     always: bool = False
     to_do: str = ""
 
@@ -237,14 +305,29 @@ class Role:
         return self.always or bool(self.parts(layout))
 
 
-def _instrument(channels_of: str, title: str, says: str, to_do: str) -> Role:
+def _instrument(name: str, title: str, says: str, to_do: str) -> Role:
     """An instrument of motion."""
-    channels: Callable[[Layout], tuple[str, ...]] = attrgetter(channels_of)
+    names, words = f"{name}_channels", f"of the {title}"
+    channels: Callable[[Layout], tuple[str, ...]] = attrgetter(names)
 
     def unread(layout: Layout) -> Reading:
         return Reading.unread(len(channels(layout)))
 
-    return Role(title, says, channels, Reading, 8, serial=True, unread=unread, to_do=to_do)
+    signals = (
+        Signal(
+            f"{name}_t_ns", "i8", "ns", f"when the newest reading {words} was taken, -1 before",
+            f"samples.{name}.t_ns", needs=names,
+        ),
+        Signal(
+            f"{name}_arrived_ns", "i8", "ns", f"when the newest reading {words} arrived, -1 before",
+            f"samples.{name}.arrived_ns", needs=names,
+        ),
+        Signal(
+            f"{name}_reading", "f8", "", f"newest reading {words}, in its own axes; SI", f"samples.{name}.value",
+            names, by_name=True,
+        ),
+    )  # fmt: skip
+    return Role(title, says, channels, Reading, 8, serial=True, unread=unread, to_do=to_do, signals=signals)
 
 
 def _unread_joints(layout: Layout) -> JointSample:
@@ -253,8 +336,8 @@ def _unread_joints(layout: Layout) -> JointSample:
 
 
 # By name, in the order in which a tick reads and commands them. Shared memory, the loop's devices, workers, recorded
-# inputs and simulated rigs go through this table: a role is added by its row, its messages (`drivers.messages`), its
-# signals (`hil.messages.signals`) and its drivers.
+# inputs and simulated rigs go through this table: a role is added by its row, with its signals, by its places in
+# `hil.messages.stages`, and by a package with its messages and drivers, whose section says what the device has.
 ROLES: dict[str, Role] = {
     "daq": Role("data acquisition", "force samples", attrgetter("channels"), DaqBlock, 5),
     "drives": Role(
@@ -289,16 +372,14 @@ ROLES: dict[str, Role] = {
     ),
     "loads": Role("load channels", "load samples", attrgetter("loads"), DaqBlock, 8),
     "motion": _instrument(
-        "motion_channels",
+        "motion",
         "instrument outside the rover",
         "measured from outside",
         "bring what is measured into the instrument's view, and look whether the right one is set",
     ),
-    "imu": _instrument(
-        "imu_channels", "inertial measurement unit", "inertial readings", "look at what the instrument reports"
-    ),
+    "imu": _instrument("imu", "inertial measurement unit", "inertial readings", "look at what the instrument reports"),
     "joints": _instrument(
-        "joints_channels", "joint encoders", "joint angles", "look at cable, power and address of the encoder named"
+        "joints", "joint encoders", "joint angles", "look at cable, power and address of the encoder named"
     ),
     "servos": Role(
         "servos of the driven joints",
@@ -318,10 +399,15 @@ ROLES: dict[str, Role] = {
 # Groups of a record with samples, each with datasets blocks, raw and t_ns; they are named as the links.
 SAMPLED = tuple(name for name, role in ROLES.items() if role.sample is DaqBlock)
 # Those with one newest sample, named as its field of `Samples`.
-NEWEST = tuple(name for name, role in ROLES.items() if role.sample is not DaqBlock)
+NEWEST = tuple(name for name, role in ROLES.items() if role.sample not in (DaqBlock, None))
 # Instruments that measure the rover's motion.
 INSTRUMENTS = tuple(name for name, role in ROLES.items() if role.sample is Reading)
+# Those whose newest sample may be no older than limits.NAME_age_ms.
+AGED = tuple(name for name in NEWEST if name not in INSTRUMENTS)
 COMMANDED = tuple(name for name, role in ROLES.items() if role.command)
+# Those that confirm the commands that they got in their samples, and outputs, which confirm nothing.
+CONFIRMING = tuple(name for name in COMMANDED if name in AGED)
+OUTPUTS = tuple(name for name in COMMANDED if name not in AGED)
 
 
 def layout_of(

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from drivers.interfaces import Health
 from drivers.messages import DaqBlock
 from drivers.reported import DeviceReport
-from hil.messages.layout import ROLES, Layout
+from hil.messages.layout import ROLES, Layout, Signal
 from hil.messages.schema import recorded_detail
-from hil.messages.signals import TICK, Signal
+from hil.messages.signals import TICK
 
 Numbers = tuple[Any, ...]
 # The field of `Command` in the source of a signal.
@@ -28,7 +28,7 @@ _FIELD = re.compile(r"\bcommand\.(\w+)")
 
 
 class _SampleSignal(NamedTuple):
-    """A signal of a sample: its field, of which class where that is a sample of its own, and its numbers in the row."""
+    """A signal of a sample: its field, of which class where that is a separate sample, and its numbers in the row."""
 
     signal: Signal
     path: tuple[str, ...]
@@ -63,7 +63,6 @@ class SampleRow:
 
     Args:
         link: that it comes from, one of `NEWEST`.
-        layout: of the rig.
 
     Attributes:
         dtype: of the row.
@@ -73,7 +72,7 @@ class SampleRow:
     """
 
     def __init__(self, link: str, layout: Layout) -> None:
-        kind = ROLES[link].sample
+        kind: Any = ROLES[link].sample
         self._parts: list[_SampleSignal] = list(_parts(kind, layout, f"samples.{link}."))
         fields: list[Any] = [(part.signal.name, f"<{part.signal.kind}", part.shape) for part in self._parts]
         self.dtype: np.dtype[Any] = np.dtype([("sequence", "<i8"), *fields])
@@ -127,7 +126,6 @@ class CommandRow:
 
     Args:
         link: that it goes to, one of `COMMANDED`.
-        layout: of the rig.
 
     Attributes:
         dtype: of the row.
@@ -177,12 +175,7 @@ def _of_numbers(signal: Signal, first: int, end: int, dimensions: int) -> str:
 
 
 class BlockRow:
-    """A whole block of sensor samples as a row.
-
-    Args:
-        samples: of each channel in a block.
-        channels: of them.
-    """
+    """A whole block of sensor samples as a row."""
 
     def __init__(self, samples: int, channels: int) -> None:
         by_channel: list[Any] = []

@@ -20,9 +20,6 @@ def tick_packer(layout: Layout) -> TickPacker:
 
     Sources of `TICK` are evaluated in one expression: 3 us, as much as lines by hand, where a loop over getters takes
     10. They stand in this package: nothing that is read from a file becomes code.
-
-    Args:
-        layout: of the rig.
     """
     values = (f"*{one.source}" if one.shape(layout) else one.source for one in TICK if one.present(layout))
     text = f"lambda tick, samples, estimate, prediction, command: ({', '.join(values)},)"

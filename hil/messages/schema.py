@@ -27,9 +27,6 @@ EVENT, TIMING = row_dtype(EVENTS, _ANY), row_dtype(TIMES, _ANY)
 class Row:
     """One row, allocated once and reused, so that a tick allocates nothing for it.
 
-    Args:
-        dtype: of packed numbers, arrays of numbers included.
-
     Attributes:
         array: the row, an array of length 1.
         set: sets all numbers, each an argument, those of arrays one by one.

@@ -2,7 +2,7 @@
 
 From these tables come the rows on disk and in shared memory, the packer of a tick, the inputs of a replay, telemetry,
 the exports, the series of the page, and docs/reference/record.md. A new signal is one line here, and the line that
-computes or measures it.
+computes or measures it; those of a device role may stand in its row (`hil.messages.layout`).
 """
 
 from __future__ import annotations
@@ -11,93 +11,15 @@ import math
 from collections.abc import Sequence
 from functools import cache
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from hil.messages.layout import INSTRUMENTS, ROLES, SAMPLED, Layout
+from hil.messages.layout import ROLES, SAMPLED, Layout, Signal
 
-_TURNS = ("roll", "pitch", "yaw")
-_CHANNEL_UNITS = {"m": "m", "mps2": "m/s^2", "radps": "rad/s"}
 # The stages of a tick, in the order in which they run (hil/runtime/loop.py).
 PHASES = ("sample", "estimate", "predict", "check", "decide", "control", "limit", "command", "record")
-
-
-class Signal(NamedTuple):
-    """One field of a row.
-
-    Attributes:
-        name: of the field.
-        kind: its numpy type, little-endian.
-        unit: SI; "1" for a pure number, "" for a value without a unit.
-        description: its meaning.
-        source: of a tick: a Python expression of the values of its stages (`hil.messages.packer`).
-        elements: if it is an array, its elements in order: what of `Layout` names them, or their names.
-        needs: what of `Layout` a rig must have, or else it has no such field; "" for any rig.
-        by_name: telemetry publishes its elements by name, and not as a list.
-        flag: 1 is true and 0 false.
-
-    Example:
-        >>> slip = Signal("slip", "f8", "1", "slip of each wheel", "prediction.slip", "wheels")
-        >>> juno = Layout(("front_left", "front_right", "rear_left", "rear_right"), cylinders=(), channels=())
-        >>> slip.shape(juno), slip.present(juno)
-        ((4,), True)
-    """
-
-    name: str
-    kind: str
-    unit: str
-    description: str
-    source: str = ""
-    elements: str = ""
-    needs: str = ""
-    by_name: bool = False
-    flag: bool = False
-
-    def names(self, layout: Layout) -> tuple[str, ...]:
-        """Names of its elements in order; empty if it is one number."""
-        if not self.elements:
-            return ()
-        by_layout: tuple[str, ...] | None = getattr(layout, self.elements, None)
-        return tuple(self.elements.split(",")) if by_layout is None else by_layout
-
-    def unit_of(self, element: str) -> str:
-        """Unit of one of its elements; of a reading it follows from the channel's name."""
-        if self.unit or not element or self.kind.startswith("u"):
-            return self.unit
-        if element in _TURNS or self.name == "joints_reading":
-            return "rad"
-        return _CHANNEL_UNITS.get(element.rpartition("_")[2], "m" if element in ("x", "y", "z") else "1")
-
-    def shape(self, layout: Layout) -> tuple[int, ...]:
-        """Of its value; an array of chambers is (cylinders, 2)."""
-        if self.elements == "chambers":
-            return len(layout.cylinders), 2
-        return (len(self.names(layout)),) if self.elements else ()
-
-    def present(self, layout: Layout) -> bool:
-        """Whether a rig has it. HDF5 has no empty arrays."""
-        return (not self.needs or bool(getattr(layout, self.needs))) and 0 not in self.shape(layout)
-
-
-def _of_instrument(role: str) -> tuple[Signal, ...]:
-    """The newest reading of an instrument of motion."""
-    words, channels = f"of the {ROLES[role].title}", f"{role}_channels"
-    return (
-        Signal(
-            f"{role}_t_ns", "i8", "ns", f"when the newest reading {words} was taken, -1 before",
-            f"samples.{role}.t_ns", needs=channels,
-        ),
-        Signal(
-            f"{role}_arrived_ns", "i8", "ns", f"when the newest reading {words} arrived, -1 before",
-            f"samples.{role}.arrived_ns", needs=channels,
-        ),
-        Signal(
-            f"{role}_reading", "f8", "", f"newest reading {words}, in its own axes; SI", f"samples.{role}.value",
-            channels, by_name=True,
-        ),
-    )  # fmt: skip
 
 
 TICK = (
@@ -295,7 +217,7 @@ TICK = (
         "cylinder_angle_rad", "f8", "rad", "angle of each cylinder's joint, from the rover twin",
         "prediction.cylinder_angle_rad", "cylinders", "controls_loads",
     ),
-    *chain.from_iterable(map(_of_instrument, INSTRUMENTS)),
+    *chain.from_iterable(role.signals for role in ROLES.values()),
     Signal(
         "innovation", "f4", "1",
         "squared normalised innovation of each instrument's newest reading, over its degrees of freedom; NaN before",

@@ -41,11 +41,7 @@ class Tick(NamedTuple):
 
 
 class StageTimer:
-    """Measures how long each stage of a tick takes.
-
-    Args:
-        tick: its work began when the first stage began.
-    """
+    """Measures how long each stage of a tick takes."""
 
     def __init__(self, tick: Tick) -> None:
         self._ends_ns = [tick.began_ns]
@@ -168,7 +164,7 @@ class ObserverOutput(msgspec.Struct, frozen=True, gc=False):
 
 
 class SoilEstimate(msgspec.Struct, frozen=True, gc=False):
-    """The soil as it is estimated beside the twin, of `SOIL_PARAMETERS` in their order.
+    """The soil as it is estimated together with the twin, of `SOIL_PARAMETERS` in their order.
 
     Attributes:
         value: in the units of section soil.

@@ -59,7 +59,6 @@ class CommandClient:
     """A client of one running `hil operate`. Several threads may use it.
 
     Args:
-        endpoint: of the command socket, tcp://ADDRESS:PORT.
         token: of the token file (`hil.operator.runtime_folder.read_token`); None with keys.
         keys: files of this client's secret key and of the rig's public key; None with a token.
         name: of the client, as others see it; None: USER@COMPUTER-PROCESS. Clients with the same key and name count as
@@ -135,11 +134,7 @@ class CommandClient:
         self._session = reply.session
 
     def ask(self, command: Status | Lease | OperatorRequest) -> Reply:
-        """Send a request and wait for its reply.
-
-        Raises:
-            CommandError: refused, or there is no answer.
-        """
+        """Send a request and wait for its reply. Raises CommandError: refused, or there is no answer."""
         with self._lock:
             reply = self._exchange(command)
             if reply.refusal == "no_session":  # the server has started anew, or has ended sessions that were idle
@@ -179,9 +174,6 @@ class CommandClient:
         Args:
             condition: of the status; it is not asked of an empty one.
             within_s: how long to wait [s].
-
-        Returns:
-            The status that it holds of.
 
         Raises:
             CommandError: it does not hold in time, or there is no answer.
@@ -269,27 +261,27 @@ class CommandClient:
 
     # ---- commands in one word ----
     def arm(self) -> None:
-        """See `hil.messages.operator_input.Arm`. Raises CommandError."""
+        """Run the arming checks, and arm if all pass. Raises CommandError."""
         self.ask(Arm())
 
     def start(self) -> None:
-        """See `hil.messages.operator_input.Start`. Raises CommandError."""
+        """Start to move; the rig is armed. Raises CommandError."""
         self.ask(Start())
 
     def stop(self, reason: str = "") -> None:
-        """See `hil.messages.operator_input.Stop`; needs no lease. Raises CommandError."""
+        """End the run: drives cut, valves off; needs no lease. Raises CommandError."""
         self.ask(Stop(reason))
 
     def e_stop(self, reason: str = "") -> None:
-        """See `hil.messages.operator_input.EStop`; needs no lease. Raises CommandError."""
+        """Go to Safe at once, latched; needs no lease. Raises CommandError."""
         self.ask(EStop(reason))
 
     def clear(self, fault: int) -> None:
-        """See `hil.messages.operator_input.ClearFault`. Raises CommandError."""
+        """Clear one latched fault by its number. Raises CommandError."""
         self.ask(ClearFault(fault))
 
     def set_point(self, name: str, value: float) -> None:
-        """See `hil.messages.operator_input.SetPoint`. Raises CommandError."""
+        """Change a set-point of the running experiment, in SI. Raises CommandError."""
         self.ask(SetPoint(name, value))
 
     def set(self, values: Mapping[str, bool | float | str | None], within_s: float = 300.0) -> None:
@@ -306,7 +298,7 @@ class CommandClient:
         self._change(*(Set(key, values[key], more=key != keys[-1]) for key in keys), within_s=within_s)
 
     def choose_plan(self, name: str, within_s: float = 300.0) -> None:
-        """See `hil.messages.operator_input.ChoosePlan`. Raises CommandError."""
+        """Choose the plan of the next campaign, between two runs. Raises CommandError."""
         self._change(ChoosePlan(name), within_s=within_s)
 
     def _change(self, *commands: Set | ChoosePlan, within_s: float) -> None:

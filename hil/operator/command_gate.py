@@ -1,7 +1,4 @@
-"""Decides what a client may do: key, form, session, sequence number and operator lease of each request; no I/O.
-
-The operator lease: who holds it, who asks for it, and when it ends; no I/O.
-"""
+"""Decides what a client may do: key, form, session, sequence number and operator lease of each request; no I/O."""
 
 from __future__ import annotations
 
@@ -58,12 +55,7 @@ class _LeaseSink(Protocol):
 class _OperatorLease:
     """Belongs to one client at a time, or to nobody.
 
-    Args:
-        sink: see `_LeaseSink`.
-        name: name of a client as people see it.
-
     Attributes:
-        holder: of the lease; None: nobody.
         asked_by: the client that asked the holder for it last; None: nobody, or ASKED_NS ago.
     """
 
@@ -84,10 +76,7 @@ class _OperatorLease:
     def change(self, request: Lease, client: Client, now_ns: int) -> None:
         """Do what a client asks for.
 
-        Args:
-            request: take, keep, release, ask or give.
-            client: that sent it.
-            now_ns: CLOCK_MONOTONIC [ns].
+        `now_ns`: CLOCK_MONOTONIC [ns].
 
         Raises:
             RefusedError: it is not this client's to do that.

@@ -72,11 +72,7 @@ def _write(file: Path, lines: Any, mode: int) -> None:
 
 
 def read_key_pair(file: Path) -> KeyPair:
-    """Read a secret key and its public key.
-
-    Raises:
-        KeysError: it is no secret key, or other users can read it.
-    """
+    """Read a secret key and its public key. Raises KeysError: it is no secret key, or other users can read it."""
     try:
         mode = file.stat().st_mode
         if mode & _OTHERS:
@@ -128,8 +124,6 @@ class CurveDoor:
 
     Args:
         context: of the sockets; made for this door.
-        secret: file of this end's secret key.
-        clients: folder of the clients' public keys.
 
     Attributes:
         waiting: a socket that can be read when a client wants to connect; then `answer` has to be called.

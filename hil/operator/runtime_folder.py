@@ -65,7 +65,7 @@ def runtime_root() -> Path:
 
 
 def _with_random_names(root: Path) -> list[Path]:
-    """Folders of this user beside the root whose name another user had taken."""
+    """Folders of this user next to the root whose name another user had taken."""
     return [path for path in sorted(root.parent.glob(f"rover-hil-{os.getuid()}-*")) if not _others(path)]
 
 
@@ -144,11 +144,7 @@ def find_running() -> list[Running]:
 
 
 def read_token(file: Path) -> bytes:
-    """Read a token.
-
-    Raises:
-        RuntimeFolderError: there is none, or other users can read it.
-    """
+    """Read a token. Raises RuntimeFolderError: there is none, or other users can read it."""
     try:
         mode = file.stat().st_mode
         text = file.read_text(encoding="ascii").strip()

@@ -1,7 +1,4 @@
-"""The command socket: ZeroMQ ROUTER, one frame a request, one frame a reply, every decision by the command gate.
-
-A ZeroMQ socket that takes requests, wakes for them and for the keys of its clients, and bounds what they cost.
-"""
+"""The command socket: ZeroMQ ROUTER, one frame a request, one frame a reply, every decision by the command gate."""
 
 from __future__ import annotations
 
@@ -44,12 +41,8 @@ class RequestSocket:
     this process has grown by MOST_GROWTH while nothing came; honest clients connect again by themselves.
 
     Args:
-        context: of the socket.
-        kind: zmq.REP or zmq.ROUTER.
         endpoint: tcp://ADDRESS:PORT; * as the port: a free one.
-        setting: that holds the endpoint, for the error.
         door: asks the keys of clients; None: any client.
-        options: of the socket.
         watched: events of the socket to be reported (`failures`); 0: none.
 
     Attributes:
@@ -191,11 +184,9 @@ class CommandSocket:
 
     Args:
         endpoint: tcp://ADDRESS:PORT; * as the port: a free one.
-        sink: where accepted commands go.
         token: that clients have to know; None with keys.
         secret: file of this computer's secret CURVE key; None: no keys.
         clients: folder of the public keys of allowed clients; None: no keys.
-        host: whose clock says when a lease expires.
 
     Attributes:
         gate: that decides.

@@ -47,7 +47,6 @@ class Publisher:
         rate_hz: Ticks published a second [Hz], as nearly as whole ticks allow; at most the loop's rate.
         loop_rate_hz: Rate of the loop [Hz].
         wall_start_s: Unix time at t_ns = 0 [s].
-        layout: of the rig.
         keys: of this computer and of the viewers that may connect; None: any viewer, on this computer only.
 
     Attributes:

@@ -55,12 +55,7 @@ def late_words(late: LateAction, at: str = "") -> str:
 
 
 def long_tick_event(tick: LongTick, rate_hz: int) -> Events:
-    """A long tick as a row of `EVENT`.
-
-    Args:
-        tick: of a loop.
-        rate_hz: of that loop.
-    """
+    """A long tick as a row of `EVENT`."""
     period_ns = 1_000_000_000 // rate_hz
     t_ns = tick.number * 1_000_000_000 // rate_hz
     interrupted = not tick.waits and tick.processor_ns < period_ns
@@ -76,7 +71,7 @@ def _tick(t_ns: int, rate_hz: int) -> int:
     return t_ns * rate_hz // 1_000_000_000
 
 
-def beside(events: Events, t_ns: int) -> str:
+def disturbances_near(events: Events, t_ns: int) -> str:
     """Disturbances in the record close to a fault, as text to append to the fault's; empty if there are none.
 
     Args:

@@ -1,11 +1,4 @@
-"""Lifecycle of a worker, worker side: it ends when asked to, and when the process that started it is gone.
-
-A child process with the lifecycle of `hil.processes.lifecycle`, as its parent sees it.
-
-What runs until it is closed.
-
-A flag that ends a server when it is asked to by a signal.
-"""
+"""Lifecycle of a worker, on its own side and on that of its parent, and of what runs until it is closed."""
 
 from __future__ import annotations
 
@@ -19,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from typing import Any, Protocol, Self
+
+from typing_extensions import override
 
 from hil.realtime.rights import RealtimeRight, signal_when_parent_dies
 
@@ -45,15 +40,13 @@ class WorkerLifecycle:
     Only the loop process handles SIGINT and SIGHUP. SIGTERM asks a worker to end; the kernel also sends it when the
     loop process dies.
 
-    Args:
-        parent: process id of the loop process.
-
     Attributes:
         ending: the worker was asked to end.
+        parent: as given.
     """
 
     def __init__(self, parent: int) -> None:
-        self._parent = parent
+        self.parent = parent
         self.ending = False
         # other output of this process goes to stderr, not between the messages
         self._pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -68,7 +61,7 @@ class WorkerLifecycle:
     @property
     def orphaned(self) -> bool:
         """The process that started this one is gone."""
-        return os.getppid() != self._parent
+        return os.getppid() != self.parent
 
     def ready(self, granted: Sequence[RealtimeRight] = (), **more: Any) -> None:
         """Report to the loop process that the worker is ready, and its rights."""
@@ -92,43 +85,42 @@ class Child(Protocol):
 
     @property
     def pid(self) -> int:
-        """See `Process`."""
+        """Its process id."""
 
     def status(self, within_s: float = 0.0) -> int | None:
-        """See `Process`."""
+        """Its exit status, or None if it is still running after `within_s` [s]."""
 
     def receive(self, within_s: float) -> dict[str, Any]:
-        """See `Process`."""
+        """The next JSON message from it; empty if it ends or sends none within `within_s` [s]."""
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """See `Process`."""
+        """Send it a message, one line of JSON, if it is still running."""
 
     def ask_to_end(self) -> None:
-        """See `Process`."""
+        """Ask it to end (SIGTERM)."""
 
     def kill(self) -> None:
-        """See `Process`."""
+        """Kill it."""
 
     def end(self, within_s: float) -> bool:
-        """See `Process`."""
+        """Ask it to end and wait for it. False if it was gone before, ended with an error or had to be killed."""
 
 
 # No library threads: each takes a stack and buffers, and a tick has no work for them.
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
-class Process:
-    """A module that runs in a separate process, which ends with this one.
+class Process(Child):
+    """One of the processes of `hil.processes.__main__`, which ends with this one.
 
     Args:
-        module: its full name; the id of this process is its second argument.
-        first: its first argument.
-        arguments: its further arguments, after the process id.
+        path: its first argument, before the id of this process.
+        arguments: its further arguments, after that id.
     """
 
-    def __init__(self, module: str, first: str, *arguments: str) -> None:
+    def __init__(self, name: str, path: str, *arguments: str) -> None:
         # -P: a folder `hil` or `models` in the working directory must not be imported
-        command = [sys.executable, "-P", "-m", module, first, str(os.getpid()), *arguments]
+        command = [sys.executable, "-P", "-m", "hil.processes", name, path, str(os.getpid()), *arguments]
         environment = {**os.environ, **dict.fromkeys(ONE_THREAD, "1")}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self._process = subprocess.Popen(  # type: ignore[call-overload]
@@ -136,37 +128,37 @@ class Process:
         )
 
     @property
+    @override
     def pid(self) -> int:
-        """Its process id."""
         return int(self._process.pid)
 
+    @override
     def status(self, within_s: float = 0.0) -> int | None:
-        """Its exit status, or None if it is still running after `within_s` [s]."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(within_s)
         code: int | None = self._process.poll()
         return code
 
+    @override
     def receive(self, within_s: float) -> dict[str, Any]:
-        """The next JSON message from it; empty if it ends or sends none within `within_s` [s]."""
         pipe = self._process.stdout
         if not select.select([pipe], [], [], within_s)[0]:
             return {}
         line = pipe.readline()
         return json.loads(line) if line else {}
 
+    @override
     def send(self, message: Mapping[str, Any]) -> None:
-        """Send it a message, one line of JSON, if it is still running."""
         with suppress(OSError):
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
 
+    @override
     def ask_to_end(self) -> None:
-        """Ask it to end (SIGTERM)."""
         with suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGTERM)
 
+    @override
     def kill(self) -> None:
-        """Kill it."""
         self._process.kill()
         # not Popen.wait: where a signal's handler raised amid an earlier look at it, Popen's lock is never free again
         if self._process.returncode is None:
@@ -174,8 +166,8 @@ class Process:
                 _, status = os.waitpid(self.pid, 0)
                 self._process.returncode = os.waitstatus_to_exitcode(status)
 
+    @override
     def end(self, within_s: float) -> bool:
-        """Ask it to end and wait for it. False if it was gone before, ended with an error or had to be killed."""
         was_there = self.status() is None
         self.ask_to_end()
         for pipe in (self._process.stdin, self._process.stdout):

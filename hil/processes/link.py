@@ -35,7 +35,7 @@ class LinkWorker:
 
     After a failure the worker reports once to the loop why it has to go Safe. It reopens the device with growing
     pauses, to stop it; the device gets no more commands in this run. Polling ends once the device has confirmed its
-    stop, or has not confirmed it for GIVE_UP_NS. An emergency stop is reported beside that, not in its place.
+    stop, or has not confirmed it for GIVE_UP_NS. An emergency stop is reported in addition to that, not in its place.
 
     An instrument of motion has nothing to stop. After a failure it is opened again, with growing pauses, to go on
     measuring in the same run; then the report is withdrawn.
@@ -44,12 +44,7 @@ class LinkWorker:
     watchdog, and accepts no commands. There it withdraws the report of a failure once the cause is gone.
 
     Args:
-        name: of the link.
-        shared: memory of the run.
-        device: opened already.
-        bridge: between the two.
         lifecycle: tells when to end, and reports once the device is held.
-        host: whose clock is used.
     """
 
     def __init__(

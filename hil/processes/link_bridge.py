@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
+from typing_extensions import override
 
 from drivers.interfaces import Source
 from drivers.messages import DaqBlock, Reading
@@ -12,7 +13,7 @@ from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_types import NO_FAULT, fault_message
 from hil.ipc.shm import NEVER_NS
 from hil.messages.fault import DEAD_MAN_NS, Fault
-from hil.messages.layout import ROLES, SAMPLED
+from hil.messages.layout import CONFIRMING, NEWEST, OUTPUTS, ROLES, SAMPLED
 from hil.messages.link_messages import BlockRow, CommandRow, SampleRow
 from hil.messages.schema import Row
 
@@ -97,25 +98,17 @@ class _BlockFeed(_NoCommands):
             self._ring.append(row)  # a full ring shows as a gap in the sequence
 
 
-class _CommandedFeed:
-    """A device that takes commands: which of them are new, and whether its stop is confirmed."""
+class _OutputFeed:
+    """A device that takes commands, and sends nothing: which of them are new."""
 
     def __init__(self, shared: RunMemory, link: str, device: Any) -> None:
         role, self._layout = ROLES[link], shared.config.layout
-        self._commands, self._samples = shared.device_commands[link], shared.newest[link]
-        self._device, self._safe = device, role.safe
-        self._command, self._sample = Row(self._commands.dtype), Row(self._samples.dtype)
-        self._packed, self._unpacked = SampleRow(link, self._layout), CommandRow(link, self._layout)
-        self._version, self._acknowledged_ns = 0, -1
+        self._commands, self._unpacked = shared.device_commands[link], CommandRow(link, self._layout)
+        self._device, self._safe, self._command = device, role.safe, Row(self._commands.dtype)
+        self._version, self._stopped_ns = 0, -1
 
     def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
-        """Publish the newest sample."""
-        if (sample := self._device.read(t_ns)) is None:
-            return
-        self._acknowledged_ns = sample.acknowledged_ns
-        if start_ns is not None:
-            self._sample.set(*self._packed.pack(sample, start_ns))
-            self._samples.write(self._sample.array)
+        """There are none."""
 
     def skip(self) -> None:
         """Skip the commands written so far."""
@@ -130,16 +123,39 @@ class _CommandedFeed:
     def stop(self, t_ns: int) -> None:
         """Command the safe state."""
         self._device.write(self._safe(t_ns, self._layout))
+        self._stopped_ns = t_ns
 
     def stopped(self, t_ns: int) -> bool:
-        """Whether the stop is confirmed."""
+        """Whether the safe state was written: an output confirms nothing."""
+        return self._stopped_ns >= t_ns
+
+
+class _ConfirmingFeed(_OutputFeed):
+    """A device that takes commands and confirms them in its samples."""
+
+    def __init__(self, shared: RunMemory, link: str, device: Any) -> None:
+        super().__init__(shared, link, device)
+        self._samples, self._packed = shared.newest[link], SampleRow(link, self._layout)
+        self._sample, self._acknowledged_ns = Row(self._samples.dtype), -1
+
+    @override
+    def publish_samples(self, t_ns: int, start_ns: int | None) -> None:
+        if (sample := self._device.read(t_ns)) is None:
+            return
+        self._acknowledged_ns = sample.acknowledged_ns
+        if start_ns is not None:
+            self._sample.set(*self._packed.pack(sample, start_ns))
+            self._samples.write(self._sample.array)
+
+    @override
+    def stopped(self, t_ns: int) -> bool:
         return self._acknowledged_ns >= t_ns
 
 
 def feed_of(shared: RunMemory, link: str, device: Any) -> Feed:
     """The feed of a device, by the name of its link."""
-    kind = _BlockFeed if link in SAMPLED else _CommandedFeed if ROLES[link].command else _ReadingFeed
-    return kind(shared, link, device)
+    kinds = ((SAMPLED, _BlockFeed), (CONFIRMING, _ConfirmingFeed), (OUTPUTS, _OutputFeed), (NEWEST, _ReadingFeed))
+    return next(kind for links, kind in kinds if link in links)(shared, link, device)
 
 
 class LinkBridge:
@@ -148,11 +164,6 @@ class LinkBridge:
     Once the loop has had no heartbeat for DEAD_MAN_NS, the devices are stopped and no more commands are accepted: a
     loop that recovers is told so at once (fault 43), and has to be armed again. Between two runs no commands are
     accepted either.
-
-    Args:
-        shared: memory of the run.
-        name: of this worker.
-        feeds: of its devices.
 
     Attributes:
         released: the dead-man, or a call of `stop`, has stopped the devices.

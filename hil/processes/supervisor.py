@@ -17,7 +17,7 @@ from hil.ipc.shm import NEVER_NS, Mailbox
 from hil.messages.fault import RECORDER_SILENT_NS, WATCHDOG_SILENT_NS, WORKER_SILENT_NS, Alarm, Fault
 from hil.messages.link_messages import HEALTH, reports_of
 from hil.messages.schema import event_row
-from hil.processes.disturbances import beside
+from hil.processes.disturbances import disturbances_near
 from hil.processes.lifecycle import Child, Process
 from hil.realtime.rights import RealtimeRight
 
@@ -39,17 +39,11 @@ SILENT_NS = {
 # The watchdog first: it would treat a loop that is busy ending the others as hung. The recorder last: it records all.
 _ENDING = ("watchdog", *WITH_DEVICES, RECORDER)
 
-MODULES = {
-    "link": "hil.app.link_process",
-    "recorder": "hil.recording.recorder",
-    "simulated_rig": "hil.simulator.simulated_rig",
-    "watchdog": "hil.processes.watchdog",
-}
 # Names of the events about an instrument of motion that the run can do without.
 INSTRUMENT_LOST, INSTRUMENT_BACK = "instrument link lost", "instrument link back"
-# Name of the event about a process that is silent beside the one of fault 12, which is recorded once.
+# Name of the event about a process that is silent in addition to the one of fault 12, which is recorded once.
 ALSO_SILENT = "process silent"
-Launch = Callable[..., Child]  # module, first argument, others: as `Process`
+Launch = Callable[..., Child]  # name, path, others: as `Process`
 
 
 class _Report:
@@ -66,12 +60,7 @@ class _Report:
 
 
 class _DeviceReports:
-    """What the devices report about themselves, as marks: each once a run, but for what latches Safe as a fault.
-
-    Args:
-        shared: memory of the run.
-        reports: of the faults of the workers.
-    """
+    """What the devices report about themselves, as marks: each once a run, but for what latches Safe as a fault."""
 
     def __init__(self, shared: RunMemory, reports: Mapping[str, _Report]) -> None:
         self._boxes, self._reports, self._row = shared.healths, reports, np.zeros(1, HEALTH)
@@ -108,11 +97,6 @@ class _DeviceReports:
 class WorkerSupervisor:
     """The workers of a run.
 
-    Args:
-        shared: memory of the run.
-        host: whose clock is used.
-        launch: starts a process.
-
     Attributes:
         record_closed: the recorder has finished its file.
     """
@@ -147,9 +131,9 @@ class WorkerSupervisor:
 
     def start(self, name: str, *arguments: str) -> None:
         """Start a worker; `wait_ready` waits until it is ready."""
-        module = "link" if name in LINKS else name
-        which = (name,) if name in LINKS else ()
-        self._processes[name] = self._launch(MODULES[module], str(self._shared.run), *which, *arguments)
+        run = str(self._shared.run)
+        process = self._launch("link", run, name) if name in LINKS else self._launch(name, run, *arguments)
+        self._processes[name] = process
 
     def start_watchdog(self) -> None:
         """Start the watchdog over all workers started so far."""
@@ -259,7 +243,9 @@ class WorkerSupervisor:
         for place in np.flatnonzero(rows["name"] == f"{name}_silent".encode()):
             row = rows[place]
             words = bytes(row["detail"]).decode(errors="replace").removeprefix(f"{name}: ")
-            words += beside(rows[place:], int(row["t_ns"]))  # rows before it may be of another run, with other times
+            words += disturbances_near(
+                rows[place:], int(row["t_ns"])
+            )  # rows before it may be of another run, with other times
             return f" (watchdog, after {row['value']:.1f} ms, allowed {row['limit']:g}: {words})"
         return ""
 

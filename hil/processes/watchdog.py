@@ -1,4 +1,4 @@
-"""Kills hung processes; ends all once the loop is gone: `python -m hil.processes.watchdog RUN PARENT NAME=PID...`.
+"""Kills processes that hang, and ends all once the loop is gone.
 
 It has no other work, so only the machine itself can delay it; it logs such stalls. It may run with a higher priority
 than the loop. It opens each serial port before the run, so that a stop need not wait until a worker has ended: the
@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import select
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -49,11 +48,7 @@ class Watchdog:
     """Checks heartbeats, kills processes that hang, and logs this for the record.
 
     Args:
-        shared: memory of the run.
-        loop: process id of the loop.
-        workers: process ids by name.
         stops: frames for the ports of a worker that had to be killed, by its name.
-        host: whose clock and ports are used.
         kill: kills a process, by its id; returns a function that tells whether the process is gone.
     """
 
@@ -201,11 +196,11 @@ class Watchdog:
             self._shared.watchdog_events.append(row)
 
 
-def main(run: Path, parent: int, workers: Mapping[str, int]) -> None:
+def run_watchdog(lifecycle: WorkerLifecycle, run: Path, *of_workers: str) -> None:
     """Watch until this process is asked to end; if the loop process is gone, end the others first."""
-    lifecycle = WorkerLifecycle(parent)
+    workers = workers_of(of_workers)
     shared = RunMemory(run)
-    watchdog = Watchdog(shared, parent, workers, read_stops(shared))
+    watchdog = Watchdog(shared, lifecycle.parent, workers, read_stops(shared))
     wanted = shared.config.realtime
     priority = wanted.fifo_priority + 1 if wanted.fifo_priority else 0
     asked = RightsWanted(fifo_priority=min(priority, 98), lock_memory=wanted.lock_memory, freeze_gc=True, threads=True)
@@ -214,6 +209,11 @@ def main(run: Path, parent: int, workers: Mapping[str, int]) -> None:
         watch(watchdog, shared, lifecycle, granted, monitor=monitor)
     if lifecycle.orphaned:
         end_all(workers.values(), FINISH_S)
+
+
+def workers_of(arguments: Sequence[str]) -> dict[str, int]:
+    """Process ids by name of the workers in arguments NAME=PID."""
+    return {name: int(pid) for name, pid in (item.split("=") for item in arguments)}
 
 
 def watch(
@@ -258,11 +258,7 @@ def end_all(processes: Iterable[int], seconds: float) -> None:
 
 
 class ProcessKill:
-    """Kills a process when made; a call tells whether the process has ended.
-
-    Args:
-        process: its id.
-    """
+    """Kills a process when made; a call tells whether the process has ended."""
 
     def __init__(self, process: int) -> None:
         self._handle = -1
@@ -283,7 +279,3 @@ class ProcessKill:
 def _kill(process: int) -> None:
     with suppress(ProcessLookupError):
         os.kill(process, signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), {k: int(v) for k, v in (item.split("=") for item in sys.argv[3:])})

@@ -1,11 +1,4 @@
-"""The real-time clock: every tick belongs to a point of a fixed grid, and lateness does not shift the grid.
-
-Stalls of the machine: wake-ups that were late although no process of the run has a higher priority.
-
-Whether this machine can hold a rate: how late it wakes a process up, compared with the work of a tick.
-
-Whether the computer was suspended while a run was going on: CLOCK_MONOTONIC, by which all act, stands still then.
-"""
+"""The real-time clock: ticks are points of a fixed grid, which lateness does not shift; stalls, and suspension."""
 
 from __future__ import annotations
 
@@ -86,9 +79,6 @@ def measured_wakeups(monitor: StallMonitor) -> Iterator[None]:
     Under SCHED_FIFO each processor has one thread bound to it: the processors of a virtual machine stall one by one,
     and a thread on another processor would not notice. Under the ordinary scheduler there is one unbound thread: a
     bound one would wait for other programs on its processor, while the processes of the run move to another.
-
-    Args:
-        monitor: of all of them.
     """
     real_time = os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO
     over = threading.Event()
@@ -135,7 +125,6 @@ class RealtimeClock:
     for it.
 
     Args:
-        rate_hz: ticks per second.
         spin_share: share of the period to spin for, at most MOST_SPIN.
         work_us: known duration of a tick's work [us]; with the spin under MOST_BUSY of the period.
         now: reads CLOCK_MONOTONIC [ns].

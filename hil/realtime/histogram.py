@@ -80,11 +80,7 @@ class Histogram:
         self.longest_ns = max(self.longest_ns, time_ns)
 
     def quantile_ns(self, share: float) -> float:
-        """The time that `share` of all times do not exceed [ns].
-
-        Raises:
-            ValueError: nothing has been counted.
-        """
+        """The time that `share` of all times do not exceed [ns]. Raises ValueError: nothing has been counted."""
         if not self.count:
             raise ValueError("histogram: no time has been counted")
         rank = max(share * self.count, 1.0)

@@ -50,7 +50,6 @@ class LongTickMonitor:
 
     Args:
         period_ns: of the loop [ns].
-        usage: of the thread that calls.
     """
 
     def __init__(self, period_ns: int, usage: Callable[[], Usage] = thread_usage) -> None:

@@ -1,9 +1,4 @@
-"""Real-time rights: requested, never assumed; the result is reported, and all rights are released at the end.
-
-Functions of the C library that Python's library lacks: absolute sleep, locked memory, timer slack.
-
-Memory of a process in RAM: measured, and reduced by the parts that only its start needed.
-"""
+"""Real-time rights: requested, never assumed; the result is reported, and all rights are released at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rings to file and viewers, in a process of its own: `python -m hil.recording.recorder RUN PARENT`."""
+"""Rings to file and viewers, in a separate process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hil.ipc.shm import Cursor
 from hil.messages.fault import Fault
 from hil.messages.schema import event_row
 from hil.operator.telemetry import Publisher, open_publisher
-from hil.processes.lifecycle import Reporter, WorkerLifecycle
+from hil.processes.lifecycle import Reporter
 from hil.realtime import RealtimeRight, RightsWanted, rights
 from hil.recording import open_writer
 from hil.recording.sinks import FileAndTelemetrySink
@@ -105,9 +105,8 @@ class Inbox(Protocol):
         """The next message; an empty one if none comes in time, None if none will come any more."""
 
 
-def main(run: Path, parent: int) -> None:
+def run_recorder(lifecycle: Reporter, run: Path) -> None:
     """Record runs until asked to end."""
-    lifecycle = WorkerLifecycle(parent)
     shared = RunMemory(run)
     priority = shared.config.realtime.fifo_priority
     with rights(RightsWanted(fifo_priority=max(priority - BELOW_LOOP, 1) if priority else 0)) as granted:
@@ -240,7 +239,3 @@ class _StandardInput(Inbox):
         self._rest = rest
         message: dict[str, Any] = json.loads(line)
         return message
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))

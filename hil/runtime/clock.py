@@ -30,7 +30,6 @@ class Clock(Protocol):
         late: ticks that ended after the next deadline.
         skipped: periods without a tick.
         alarm: the reason to go Safe in this tick, or None.
-        wake_us: quantiles and histogram of the wake-up latency [us], or None in virtual time.
     """
 
     name: str
@@ -40,19 +39,14 @@ class Clock(Protocol):
 
     @property
     def wake_us(self) -> dict[str, Any] | None:
-        """See above."""
+        """Quantiles and histogram of the wake-up latency [us]; None in virtual time."""
 
     def next(self) -> Tick:
         """Wait for the next tick."""
 
 
 class LockstepClock:
-    """Virtual time in one process: each tick advances the simulated rig, as fast as the machine can.
-
-    Args:
-        simulated_rig: the simulated rig.
-        rate_hz: ticks a second.
-    """
+    """Virtual time in one process: each tick advances the simulated rig, as fast as the machine can."""
 
     name = "lockstep"
 
@@ -82,11 +76,6 @@ class PacedClock(LockstepClock):
     """Virtual time that is never ahead of the wall clock, so that people can operate a simulated rig.
 
     The values of a tick do not depend on the pace.
-
-    Args:
-        simulated_rig: the simulated rig.
-        rate_hz: ticks a second.
-        host: whose clock is used.
     """
 
     def __init__(self, simulated_rig: _SteppedRig, rate_hz: int, host: Host) -> None:
@@ -100,11 +89,9 @@ class PacedClock(LockstepClock):
 
 
 class Pace:
-    """Keeps virtual time from being ahead of the wall clock. After a stall of the machine virtual time does not hurry.
+    """Keeps virtual time from being ahead of the wall clock.
 
-    Args:
-        host: whose clock is used.
-        rate_hz: ticks a second.
+    After a stall of the machine virtual time does not hurry.
     """
 
     def __init__(self, host: Host, rate_hz: int) -> None:

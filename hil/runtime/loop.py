@@ -1,8 +1,6 @@
 """The fixed-step loop: wait, run a tick, and go to Safe on any error.
 
 One tick: sample, estimate, predict, check, decide, control, limit, command, record.
-
-This is the core of the program.
 """
 
 from __future__ import annotations
@@ -79,8 +77,6 @@ class Loop:
     """Runs a cycle until its experiment is over.
 
     Args:
-        clock: starts each tick.
-        cycle: runs the stages of each tick.
         alarms: called in each tick; each returns a reason to go Safe that is outside the tick's values, or None.
         feed: called at the end of each good tick; it feeds the watchdog.
         after_fault: ticks recorded after the first fault.

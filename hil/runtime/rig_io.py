@@ -20,11 +20,7 @@ NO_BLOCKS: tuple[tuple[DaqBlock, ...], int, int] = ((), 0, 0)
 
 
 class _Blocks:
-    """Blocks of one source, in order.
-
-    Attributes:
-        sequence: number of the newest block so far, 0 before the first.
-    """
+    """Blocks of one source, in order."""
 
     def __init__(self, source: Source[DaqBlock]) -> None:
         self._source, self._newest_ns, self.sequence = source, 0, 0
@@ -48,7 +44,6 @@ class RigIO:
     """All links of a rig.
 
     Args:
-        layout: of the rig.
         devices: those that the rig has, by the names of their links.
         operator: source of an operator's commands from outside this process; None: none.
 

@@ -20,7 +20,7 @@ from hil.config.cylinder_parameters import cylinder, largest_arm_m
 from hil.config.schema.equipment import LimitsConfig
 from hil.messages.check import Check
 from hil.messages.fault import SWITCHING_PRESSURE_RATIO
-from hil.messages.layout import COMMANDED, ROLES
+from hil.messages.layout import AGED, CONFIRMING, ROLES
 from hil.messages.stages import ByWheel, Estimate, Samples
 from hil.safety.device_monitors import measures_pressures
 from hil.safety.joint_safety import joint_checks
@@ -60,10 +60,14 @@ def arming_checks(rig: Rig, samples: Samples, estimate: Estimate, faults: Sequen
     checks = [Check("fault latch", not faults, ", ".join(faults) or "none", "none", to_do)]
     if "daq" in links:
         checks.append(age_check(limits, samples.daq_age_ns * 1e-6))
-    newest = {name: getattr(samples, name) for name in COMMANDED if name in links}
+    newest = {name: getattr(samples, name) for name in AGED if name in links}
     for name, sample in newest.items():
         checks.append(_fresh(name, samples.t_ns - sample.t_ns, getattr(limits, f"{name}_age_ms")))
-    checks += [_confirmed(name, sample.acknowledged_ns, ROLES[name].held) for name, sample in newest.items()]
+    checks += [
+        _confirmed(name, sample.acknowledged_ns, ROLES[name].held)
+        for name, sample in newest.items()
+        if name in CONFIRMING
+    ]
     return [
         *checks,
         *joint_checks(rig, samples),
@@ -121,7 +125,9 @@ def pressure_checks(rig: Rig, valves: ValveSample) -> list[Check]:
     to_do = "vent the cylinder; if its pressure stays, look for a valve that is stuck, or a sensor that is off"
     return [
         _at_most(f"pressure {name}", abs(pressure_Pa) * 1e-3, allowed, "kPa", words, to_do)
-        for name, pressure_Pa in zip(rig.layout.valves, rig.layout.by_valve(valves.pressure_Pa), strict=True)
+        for name, pressure_Pa in zip(
+            rig.layout.valves, rig.layout.valve_layout.by_valve(valves.pressure_Pa), strict=True
+        )
     ]
 
 

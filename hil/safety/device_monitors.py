@@ -101,7 +101,7 @@ class MeasuredMonitor:
     def _pressure_readings(self, valves: ValveSample) -> Iterator[_Reading]:
         if self._pressure is not None:
             layout = self._layout
-            for valve, pressure_Pa in zip(layout.valves, layout.by_valve(valves.pressure_Pa), strict=True):
+            for valve, pressure_Pa in zip(layout.valves, layout.valve_layout.by_valve(valves.pressure_Pa), strict=True):
                 yield _Reading(f"pressure {valve}", 1e-3 * pressure_Pa, "kPa", "limits.pressure_kPa", self._pressure)
 
 
@@ -216,7 +216,7 @@ class ValveMonitor:
             self._error_Pa = min(valves.follows_within_kPa * 1e3, self._error_Pa)
         self.watched = within_s is not None and self._error_Pa > 0.0
         self._timeout_ns = round(TIMEOUT_FACTOR * 1e9 * (within_s or 0.0))
-        self._names, self._by_valve = layout.valves, layout.by_valve
+        self._names, self._by_valve = layout.valves, layout.valve_layout.by_valve
         self._commanded_Pa, self._since_ns = [0.0] * len(self._names), [0] * len(self._names)
         self._command: tuple[ValveSet, tuple[float, ...]] = layout.valves_off, ()
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from drivers.messages import JointSample, ValveSet
 from hil.config.schema.equipment import LimitsConfig
 from hil.messages.fault import CLAMPS_ALLOWED, Fault
+from hil.messages.layout import ROLES
 from hil.messages.stages import Command, SetPoints, Tick
 from hil.safety.joint_safety import LimitedAngles, ServoLimiter
 from hil.safety.monitor import SafetyMonitor
@@ -43,6 +44,11 @@ class Limiter:
         self._last, self._number = self._zero_speeds, 0
         self._row = 0
         self._servos = ServoLimiter(rig.config.driven_joints, rig.rate_hz) if layout.servos else None
+        self._further = [
+            (role.fields, role.wanted, [getattr(role.safe(0, layout), name) for name in role.fields])
+            for role in (ROLES[name] for name in layout.links)
+            if role.wanted is not None
+        ]
         self.clamped = 0
 
     def check(self, tick: Tick, asked: SetPoints, angles: JointSample | None = None) -> Command:
@@ -91,7 +97,16 @@ class Limiter:
             trigger=asked.trigger and not safe,
             joint_angle_rad=joints.angle_rad,
             servos_cut=joints.cut or (safe and self._servos is not None),
+            **(self._of_further(asked, safe) if self._further else {}),
         )
+
+    def _of_further(self, asked: SetPoints, safe: bool) -> dict[str, Any]:
+        """What the roles that need no limiter get, by field of `Command`."""
+        return {
+            name: value
+            for fields, wanted, safe_values in self._further
+            for name, value in zip(fields.values(), safe_values if safe else wanted(asked), strict=True)
+        }
 
     def _beyond(self, asked: SetPoints, allowed: tuple[float, ...]) -> str:
         """The wheel that is farthest beyond, what was asked of it, and the limit; "" where it is no wheel."""

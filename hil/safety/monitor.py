@@ -13,7 +13,7 @@ from hil.config.schema.equipment import LimitsConfig
 from hil.config.schema.rover import tree_on_rig
 from hil.config.schema.sensors import DaqConfig
 from hil.messages.fault import BAD_TICKS_ALLOWED, Alarm, Event, Fault
-from hil.messages.layout import COMMANDED
+from hil.messages.layout import AGED
 from hil.messages.operator_input import ClearFault, EStop, RefusedCommands
 from hil.messages.stages import IDLE_STATE, Command, Estimate, LoadState, Prediction, Samples
 from hil.residuals.in_tick import TickResiduals
@@ -62,10 +62,8 @@ class SafetyMonitor:
         )
         frozen, load_setting = _loads_still_allowed(rig), "limits.loads_frozen_samples"
         self._loads = BlockMonitor("load channels", limits.loads_age_ms, layout.loads, frozen, load_setting)
-        commanded = [name for name in COMMANDED if name in layout.links]
-        self._ages_ns = [
-            (name, attrgetter(f"{name}.t_ns"), getattr(limits, f"{name}_age_ms") * 1e6) for name in commanded
-        ]
+        aged = [name for name in AGED if name in layout.links]
+        self._ages_ns = [(name, attrgetter(f"{name}.t_ns"), getattr(limits, f"{name}_age_ms") * 1e6) for name in aged]
         self._valves, self._servos = ValveMonitor(rig), ServoMonitor(rig)
         monitors = MeasuredMonitor(layout, limits), self._servos
         self._watching = [monitor for monitor in monitors if monitor.watched]
@@ -181,7 +179,7 @@ class SafetyMonitor:
             self.latch(Fault.IMPLAUSIBLE_VALUE, tick, t_ns, wrong.value, wrong.limit, wrong.short())
 
     def _check_ages(self, tick: int, samples: Samples) -> None:
-        """Latch a fault if the newest sample of a device that takes commands is too old."""
+        """Latch a fault if the newest sample of a device is too old."""
         for name, at_ns, allowed_ns in self._ages_ns:
             if (age_ns := samples.t_ns - at_ns(samples)) > allowed_ns:
                 detail = f"{name}: newest sample is {age_ns * 1e-6:.0f} ms old (limits.{name}_age_ms)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from drivers.registry import driver_of
 from drivers.sim.in_process_rig import InProcessRig
 from drivers.sim.power import PowerModel
 from hil.config.rig import Rig
@@ -33,9 +34,10 @@ def build_plant(rig: Rig, *, accounts: bool = False, contacts: GivenContacts | N
 
 def build_simulated_rig(rig: Rig) -> InProcessRig:
     """The simulated rig with the controller's device interfaces."""
-    config = rig.config
+    config, plant = rig.config, build_plant(rig)
+    sections = config.devices.sections() if config.devices else ()
     return InProcessRig(
-        build_plant(rig),
+        plant,
         block_samples=config.daq.block_samples if config.daq else 0,
         daq_delay_ns=round(config.links.daq_delay_ms * 1e6),
         drives_delay_ns=round(config.links.drives_delay_ms * 1e6),
@@ -45,6 +47,7 @@ def build_simulated_rig(rig: Rig) -> InProcessRig:
         else None,
         servo_torque_per_A=config.servos.torque_per_A_Nm if config.servos and config.layout.servo_currents else None,
         instrument_delays_ns={role: round(one.delay_ms * 1e6) for role, one in config.instruments.items()},
+        further={one.role: driver_of(one).in_process(one, plant) for one in sections if one.parts},
     )
 
 

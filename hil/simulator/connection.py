@@ -45,7 +45,7 @@ def spawn_simulator(config: str, stack: ExitStack) -> Path:
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hil-trial-")))
     source, endpoints = folder / "config.json", folder / "endpoints.json"
     source.write_text(config, encoding="utf-8")
-    process = Process("hil.simulator.rig_server", str(source), str(endpoints))
+    process = Process("rig_server", str(source), str(endpoints))
     stack.callback(process.end, END_S)
     wait_for(lambda: endpoints.exists() or process.status() is not None, READY_S)
     if not endpoints.exists():

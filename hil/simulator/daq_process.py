@@ -1,8 +1,7 @@
-"""NI device server of a simulated rig, in its own process: `python -m hil.simulator.daq_process FOLDER PARENT`."""
+"""NI device server of a simulated rig, in its own process."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,9 +105,8 @@ def _driver(devices: DevicesConfig | None) -> DaqType[Any]:
     return own
 
 
-def main(folder: Path, parent: int) -> None:
+def run_daq_server(lifecycle: WorkerLifecycle, folder: Path) -> None:
     """Serve until this process is asked to end."""
-    lifecycle = WorkerLifecycle(parent)
     memory = SimulatorMemory(folder)
     config, served = memory.config, DaqServer(memory, COMPUTER)
     commands = CommandReader(lifecycle, served.handlers)
@@ -121,7 +119,3 @@ def main(folder: Path, parent: int) -> None:
             commands.look(LOOK_NS * 1e-9)
             served.looked(due_ns, COMPUTER.now_ns())
         served.server.stop()
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))

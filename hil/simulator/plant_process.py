@@ -1,9 +1,8 @@
-"""The plant of a simulated rig, in real time: `python -m hil.simulator.plant_process FOLDER PARENT`."""
+"""The plant of a simulated rig, in real time."""
 
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,7 +17,7 @@ from drivers.host import COMPUTER, Host
 from hil.config.rig import Rig
 from hil.ipc.run_memory import LatenessLog
 from hil.ipc.shm import Ring
-from hil.processes.lifecycle import WorkerLifecycle
+from hil.processes.lifecycle import Reporter
 from hil.realtime import RightsWanted, rights
 from hil.realtime.rights import monotonic_sleeper
 from hil.simulator.build import build_plant, build_simulated_rig, power_model, warm_up_simulated_rig
@@ -105,7 +104,7 @@ class RealtimePlant:
         self._wheels["angle_rad"] += 0.5 * (speed_before + plant.wheel_speed) * (plant.t_ns - before_ns) * 1e-9
         currents_A = self._power.currents_A(plant.drive_torque.tolist())
         self._wheels["current_A"], self._wheels["supply_V"] = currents_A, self._power.voltage_V(currents_A)
-        self._pressures["pressure_Pa"][0, :-1] = layout.by_valve(plant.read_pressure().tolist())
+        self._pressures["pressure_Pa"][0, :-1] = layout.valve_layout.by_valve(plant.read_pressure().tolist())
         memory.wheels.write(self._wheels)
         memory.pressures.write(self._pressures)
         if layout.servos:
@@ -138,7 +137,7 @@ class RealtimePlant:
             duty = command["duty"].tolist() if layout.open_loop else ()
             plant.set_each_drive(command["speed_radps"].tolist(), command["cut"].tolist(), duty)
             return
-        plant.set_valves(layout.by_cylinder(command["powered"][:-1].astype(bool).tolist(), without=False))
+        plant.set_valves(layout.valve_layout.by_cylinder(command["powered"][:-1].astype(bool).tolist(), without=False))
         if layout.regulators:
             plant.set_regulators(command["regulators_Pa"][:-1].tolist())
 
@@ -209,9 +208,8 @@ def _ordinary() -> Iterator[None]:
             os.sched_setscheduler(0, policy, parameters)
 
 
-def main(folder: Path, parent: int) -> None:
+def run_plant(lifecycle: Reporter, folder: Path) -> None:
     """Run the plant until this process is asked to end."""
-    lifecycle = WorkerLifecycle(parent)
     memory = SimulatorMemory(folder)
     rig, wanted = Rig(memory.config), memory.config.realtime
     warm_up_simulated_rig(rig, build_simulated_rig(rig))
@@ -236,7 +234,3 @@ def main(folder: Path, parent: int) -> None:
             realtime.truth_publisher.publish(rounds, done_ns - began_ns)
             if rounds.ticks % FINAL_EVERY == 0:
                 realtime.truth_publisher.publish_final()
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))

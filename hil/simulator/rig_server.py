@@ -1,12 +1,8 @@
-"""Starts the processes of a simulated rig, serves its control socket, and stops all of them at the end.
-
-`python -m hil.simulator.rig_server CONFIG PARENT ENDPOINTS` serves one for as long as the process PARENT lives.
-"""
+"""Starts the processes of a simulated rig, serves its control socket, and stops all of them at the end."""
 
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -47,7 +43,7 @@ class RigProcess:
 
     def __init__(self, module: str, folder: Path) -> None:
         self.name = module
-        self._process = Process(f"hil.simulator.{module}_process", str(folder))
+        self._process = Process(f"{module}_process", str(folder))
         self.message = self._process.receive(READY_S)
         if not self.message.get("ready"):
             self.close()
@@ -190,15 +186,10 @@ def serve_rig(config: Config, endpoints: Path | None, stop_flag: StopFlag, progr
         rig.serve(stop_flag)
 
 
-def main(config: Path, parent: int, endpoints: Path) -> None:
+def run_rig_server(lifecycle: WorkerLifecycle, config: Path, endpoints: str) -> None:
     """Serve until the parent asks this process to end, or is gone."""
-    lifecycle = WorkerLifecycle(parent)
     try:
         effective = Config.model_validate_json(config.read_text(encoding="utf-8"))
-        serve_rig(effective, endpoints, lifecycle, progress=lambda _: None)
+        serve_rig(effective, Path(endpoints), lifecycle, progress=lambda _: None)
     except DeviceError as error:
         lifecycle.report(error=str(error))
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))

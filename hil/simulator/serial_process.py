@@ -1,13 +1,10 @@
 """All devices of a simulated rig on serial lines and UDP ports, in one process.
 
-Run as `python -m hil.simulator.serial_process FOLDER PARENT`.
-
 Which simulated devices are connected to which line: as in the config, or as in a typical lab.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -148,9 +145,8 @@ class SerialLines:
         return things[name]
 
 
-def main(folder: Path, parent: int) -> None:
+def run_serial_lines(lifecycle: WorkerLifecycle, folder: Path) -> None:
     """Serve all lines until this process is asked to end."""
-    lifecycle = WorkerLifecycle(parent)
     memory = SimulatorMemory(folder)
     wanted = memory.config.realtime
     served = SerialLines(memory)
@@ -166,7 +162,3 @@ def main(folder: Path, parent: int) -> None:
         serve_lines(served.lines.values(), COMPUTER.now_ns, goes_on, served.served)
     for line in served.lines.values():
         line.close()
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,8 +1,7 @@
-"""The simulated rig in its own process and in real time: `python -m hil.simulator.simulated_rig RUN PARENT`."""
+"""The simulated rig in its own process and in real time."""
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -29,9 +28,8 @@ PHASE = 0.5
 _POLL_NS = 1_000_000
 
 
-def main(run: Path, parent: int) -> None:
+def run_simulated_rig(lifecycle: WorkerLifecycle, run: Path) -> None:
     """Run the simulated rig in real time, each run from its start position, until this process is asked to end."""
-    lifecycle = WorkerLifecycle(parent)
     shared = RunMemory(run)
     wanted = shared.config.realtime
 
@@ -205,7 +203,3 @@ class GroundTruthPublisher:
                 row["rows"][0, : len(kept)] = kept
                 row["rows"][0, : len(kept), 0] += self._start_ns * 1e-9
             mailbox.write(row)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -37,7 +37,7 @@ PLACEHOLDER = re.compile(r"^[A-Z]+$|[A-Z]{3,}=|^\[|^[^=]*\]$|\||\.\.\.|^runs/")
 # Where commands begin to work: what comes before is read, loaded and checked.
 DOORS = (
     "hil.app.sensor_calibration:read_teds",
-    "hil.app.check:check_rig", "hil.app.command_server:CommandServer", "hil.app.discovery:find_devices",
+    "hil.app.check:check_rig", "hil.app.server_process:CommandServer", "hil.app.discovery:find_devices",
     "hil.app.faults.table:inject_all", "hil.app.run:run_repeatedly",
     "hil.app.view.server:ViewServer",
     "hil.app.warm_up:warm_up", "hil.analysis.energy:energy_curve",

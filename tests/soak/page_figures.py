@@ -179,7 +179,7 @@ def _parts():
             line = Path(f"/proc/{pid}/cmdline").read_bytes()
         except OSError:  # gone meanwhile
             continue
-        if b"hil.app.page.process" in line:
+        if b"hil.processes\0page_server" in line:
             found[SERVER].append(pid)
         elif b"chromium" in line.partition(b"\0")[0]:
             found[BROWSER].append(pid)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.analysis.dataset import layout_of
-from hil.messages.layout import SAMPLED, Layout
-from hil.messages.signals import PLAIN, ROWS, Signal, flat, raw_signals, signals_of
+from hil.messages.layout import SAMPLED, Layout, Signal
+from hil.messages.signals import PLAIN, ROWS, flat, raw_signals, signals_of
 from hil.recording import OpenRecord
 from hil.recording.content import Recorded
 

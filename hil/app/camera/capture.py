@@ -1,8 +1,6 @@
 """A V4L2 camera films one run: its process is started before the loop and ended after it.
 
 Where a camera gave no frames while the run went on: a mark in the record, and no fault.
-
-What the camera adds to the events of a record once its run is over: when its line was switched, and its silence.
 """
 
 from __future__ import annotations
@@ -32,16 +30,14 @@ Launch = Callable[[Path, CameraConfig], Child]
 def launch_process(folder: Path, config: CameraConfig) -> Child:
     """Start the process of a camera."""
     size = str(config.width_px), str(config.height_px)
-    return Process("hil.app.camera.process", str(folder), config.device, str(config.rate_hz), *size)
+    return Process("camera", str(folder), config.device, str(config.rate_hz), *size)
 
 
 class Capture:
     """The camera of one run; whatever becomes of it is said in `problem`, and raises nothing.
 
     Args:
-        run: folder of the run.
         config: section `camera`.
-        launch: starts the process that captures.
 
     Attributes:
         problem: why there are no frames, or not all; empty: nothing was noticed.
@@ -98,11 +94,7 @@ def silence(
 ) -> list[NDArray[Any]]:
     """The longest time without a frame, as an event, if it is too long or there was a problem.
 
-    Args:
-        frames: of the run, in order.
-        span_ns: from when to when there should be frames, on the record's clock [ns].
-        rate_hz: that was asked for.
-        problem: what was noticed otherwise.
+    `span_ns`: from when to when there should be frames, on the record's clock [ns].
     """
     begin_ns, end_ns = span_ns
     allowed_ns = max(LEAST_NS, round(PERIODS / rate_hz * 1e9))

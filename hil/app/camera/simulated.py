@@ -19,7 +19,7 @@ from hil.recording.camera_frames import FOLDER, RunFrame, frame_name, write_fram
 from hil.recording.content import packed
 
 _SIDE = (0, 2)
-# Beside the way of the rover's base the camera sees so much at each end, for the rest of the rover [m].
+# Outside the path of the rover's base the camera sees so much at each end, for the rest of the rover [m].
 _BESIDE_M = 0.9
 _GROUND = 0.8  # of the frame's height
 _GREY, _DARK, _RED = (235, 235, 235), (40, 40, 40), (187, 85, 102)
@@ -31,10 +31,7 @@ _FIELDS = ("t_ns", "pose", ANGLES, "wheel_speed_radps", "gap_m")
 def film(record: OpenRecord, run: Path, config: CameraConfig) -> list[RunFrame]:
     """Draw the frames of a run, and write them with their table.
 
-    Args:
-        record: of the run.
-        run: its folder.
-        config: section `camera`.
+    `config`: section `camera`.
 
     Raises:
         OSError: they cannot be written.

@@ -44,11 +44,7 @@ def check_rig(
 ) -> _CheckResults:
     """Query the state of every device, and make the arming checks.
 
-    Args:
-        rig: to be checked.
-        progress: receives progress lines.
-        endpoints: of a running simulated rig at the protocol level (`hil sim --endpoints`).
-        quick: do not measure the machine.
+    `endpoints`: of a running simulated rig at the protocol level (`hil sim --endpoints`).
 
     Raises:
         DeviceError: there is no such simulated rig, or another process uses it. A missing device raises nothing: it is

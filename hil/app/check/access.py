@@ -39,11 +39,7 @@ class Access(Protocol):
 
 
 class _VirtualAccess(Access):
-    """A simulated rig in this process.
-
-    Args:
-        rig: simulated.
-    """
+    """A simulated rig in this process."""
 
     filter_delay_ms = 0.0
 
@@ -65,11 +61,7 @@ class _VirtualAccess(Access):
 
 
 class DirectAccess(Access):
-    """The real drivers, polled by this process.
-
-    Args:
-        rig: with all ports.
-    """
+    """The real drivers, polled by this process."""
 
     def __init__(self, rig: Rig) -> None:
         self._make = DriverFactory(rig.config.devices, rig.setup)
@@ -104,11 +96,7 @@ def read_blocks(
 ) -> tuple[list[tuple[int, DaqBlock]], int]:
     """Blocks that an open data acquisition delivers from now on, each with the time of its reading [ns].
 
-    Args:
-        access: to the rig.
-        daq: of the rig.
-        for_ns: how long.
-        each_round: called after each reading with how much time has passed [ns].
+    `each_round`: called after each reading with how much time has passed [ns].
 
     Returns:
         The blocks, and the time at the end [ns].
@@ -131,11 +119,7 @@ def open_access(
 ) -> tuple[Access, Rig]:
     """The way to a rig's devices, and the rig with all ports; the stack gives it back.
 
-    Args:
-        rig: to be asked.
-        progress: receives progress lines.
-        endpoints: of a running simulated rig at the protocol level (`hil sim --endpoints`).
-        stack: its end ends the use of the rig.
+    `endpoints`: of a running simulated rig at the protocol level (`hil sim --endpoints`).
 
     Raises:
         DeviceError: there is no such simulated rig, or another process uses the rig.

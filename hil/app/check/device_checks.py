@@ -1,7 +1,4 @@
-"""Compares the reported state of each device with the config.
-
-Compares what the load channels report with the config.
-"""
+"""Compares the reported state of each device, the load channels among them, with the config."""
 
 from __future__ import annotations
 
@@ -165,10 +162,8 @@ class _DaqBlocks(NamedTuple):
     """Blocks of a data acquisition, and what is to be known of it.
 
     Attributes:
-        blocks: in order.
         age_ms: their median age on arrival [ms]; NaN: there was none.
         t_ns: time at the end [ns].
-        health: of its link.
         cost_us: processor time of the driver for a block [us]; NaN: there was none.
     """
 
@@ -197,10 +192,7 @@ def block_check(daq: DaqConfig, limits: LimitsConfig, cost_us: float) -> Check:
     A cut waits for the end of a block. The proposed length is the shortest of BLOCKS_MS whose blocks take the driver
     less than BLOCK_SHARE of a processor.
 
-    Args:
-        daq: of the config.
-        limits: of the config.
-        cost_us: processor time of the driver for a block [us].
+    `cost_us`: processor time of the driver for a block [us].
     """
     whole = [ms for ms in BLOCKS_MS if (daq.rate_hz * ms / 1000.0).is_integer() and ms <= limits.daq_age_ms / 2]
     proposed = next((ms for ms in whole if cost_us < BLOCK_SHARE * ms * 1e3), max(whole, default=daq.block_ms))
@@ -211,11 +203,7 @@ def block_check(daq: DaqConfig, limits: LimitsConfig, cost_us: float) -> Check:
 
 
 def sample_rate_hz(blocks: Sequence[DaqBlock]) -> float | None:
-    """Sample rate [Hz], from the arrival of the least late block of the first and of the last third; None: not known.
-
-    Args:
-        blocks: consecutive ones.
-    """
+    """Sample rate [Hz], from the arrival of the least late block of the first and of the last third; None: unknown."""
     third = len(blocks) // 3
     if not third or blocks[0].arrived_ns < 0:
         return None
@@ -292,7 +280,7 @@ def controller_check(state: ControllerState) -> Check:
     said = f"{state.version}, {state.supply_V:.1f} V, {' and '.join(f'{each:.2f} A' for each in state.currents_A)}"
     found = f"{said}, {state.trouble or 'no trouble'}"
     allowed = "its full state read, and no trouble reported"
-    to_do = "mend what the controller reports (its manual has the words), then switch it off and on"
+    to_do = "repair what the controller reports (its manual has the words), then switch it off and on"
     return Check(state.where, state.known and not state.trouble, found, allowed, to_do)
 
 

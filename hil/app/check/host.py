@@ -1,17 +1,14 @@
-"""Requirements besides devices: rights, a port for viewers, disk space; and what holds the rover on a slope.
-
-Time budgets calculated from the config: load of each line, and how long a cut takes.
-"""
+"""Requirements besides devices: rights, a port for viewers, disk space, what holds the rover on a slope, times."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from drivers.checks import ALLOWED_LOAD, rate_key
 from drivers.device_sections import ValvesSection
 from drivers.driver_type import LineLoad, RigSetup
 from drivers.registry import driver_of, valves_driver
-from hil.app.computer import computer_checks
 from hil.app.run_loop import rights_wanted
 from hil.config import Config
 from hil.config.delays import cut_delay
@@ -23,7 +20,12 @@ from hil.messages.fault import DEAD_MAN_NS
 from hil.operator.curve import KeysError, allowed_clients, own_path, read_key_pair
 from hil.operator.telemetry import open_publisher
 from hil.realtime import rights
+from hil.realtime.rights import LIMITS_FILE
 from hil.safety.arming import disk_check
+
+# Files of the rig's computer (docs/how-to/bring-up.md), and what each is for.
+RULES = Path("/etc/udev/rules.d/99-rover-hil.rules"), "serial adapters: rights, quick answers, no sleep"
+LIMITS = Path(LIMITS_FILE), "real-time rights of this user"
 
 
 def check_host(config: Config) -> list[Check]:
@@ -33,6 +35,26 @@ def check_host(config: Config) -> list[Check]:
     with rights(rights_wanted(config.realtime, config.clock, config.rig)) as granted:
         checks += [Check(f"right: {item.name}", True, item.detail, f"{item.wanted} (optional)") for item in granted]
     return [*checks, *computer_checks(config)]
+
+
+def computer_checks(config: Config) -> list[Check]:
+    """For a real rig: which file that its config has a use for is missing here. None is needed for arming."""
+    return [_file(*file) for file in _wanted(config)] if config.rig == "real" else []
+
+
+def _wanted(config: Config) -> Iterator[tuple[Path, str]]:
+    sections = config.devices.sections() if config.devices else []
+    connections = [connection for section in sections for connection in driver_of(section).connections(section)]
+    if any(connection.server is None and not connection.network for connection in connections):
+        yield RULES
+    wanted = rights_wanted(config.realtime, config.clock, config.rig)
+    if wanted.fifo_priority or wanted.lock_memory:
+        yield LIMITS
+
+
+def _file(place: Path, use: str) -> Check:
+    found = f"{place}" if place.is_file() else f"{place} is missing; docs/how-to/bring-up.md has it"
+    return Check(f"file of this computer: {place.name}", True, found, f"there, for {use} (optional)")
 
 
 def _telemetry(config: Config) -> Check:

@@ -43,11 +43,6 @@ RATE_OFF = 0.1
 def check_instrument(role: str, rig: Rig, access: Access) -> list[Check]:
     """What an instrument delivers at rest: rate, age, what is not measured, and its newest reading.
 
-    Args:
-        role: of the instrument.
-        rig: of the config.
-        access: to its devices.
-
     Raises:
         DeviceError: it is silent or lost.
     """

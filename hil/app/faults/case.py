@@ -1,4 +1,4 @@
-"""One case: what is injected, where and when, what must come of it, and what came of it."""
+"""One case: what is injected, where and when, what it must lead to, and what it led to."""
 
 from __future__ import annotations
 
@@ -24,9 +24,6 @@ class NotInjectedError(Exception):
 @contextmanager
 def preparation(*kinds: type[Exception]) -> Iterator[None]:
     """Errors in here are none of the controller: the fault has not been injected yet.
-
-    Args:
-        kinds: of the errors, beside DeviceError.
 
     Raises:
         NotInjectedError: there was such an error.
@@ -78,7 +75,7 @@ class InjectionOutcome:
         reacted_ms: from the injection until everything was stopped [ms]; None: no reaction was wanted, or as above.
         wrong: what is not as it must be, in words; empty: all is.
         remark: what else there is to know.
-        disturbed: what this machine or the simulated rig did late beside it: the times then say nothing about the
+        disturbed: what this machine or the simulated rig did late meanwhile: the times then say nothing about the
             controller. Empty: nothing.
         injected: it could be injected; otherwise `disturbed` says why not.
     """
@@ -138,7 +135,7 @@ class Case:
 
 @dataclass(frozen=True)
 class FaultResult:
-    """A case with what came of it."""
+    """A case with its outcome."""
 
     case: Case
     outcome: InjectionOutcome

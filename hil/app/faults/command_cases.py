@@ -16,9 +16,9 @@ import numpy as np
 import zmq
 from typing_extensions import override
 
-from hil.app.command_server import CommandServer
 from hil.app.faults.case import NO_RUN, PROCESSES, Case, InjectionOutcome, NotInjectedError
 from hil.app.faults.lockstep import LockstepRun
+from hil.app.server_process import CommandServer
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.equipment import OperatorConfig
@@ -48,11 +48,7 @@ _TOKEN = bytes(range(32))
 
 
 def command_cases(config: Config) -> Iterator[Case]:
-    """Forged commands of every kind at the gate and at the socket, and a subscriber that never reads.
-
-    Args:
-        config: of the rig, in lockstep.
-    """
+    """Forged commands of every kind at the gate and at the socket, and a subscriber that never reads."""
     refused = Fault.COMMAND_REFUSED
     at_socket = partial(_forged_at_socket, config.operator)
     for level, forged in ((NO_RUN, _forged_at_gate), (PROCESSES, at_socket)):
@@ -63,7 +59,7 @@ def command_cases(config: Config) -> Iterator[Case]:
 
 
 def run_case(case: Case) -> InjectionOutcome:
-    """Make a case whose `act` looks itself at what comes of it. Raises NotInjectedError.
+    """Make a case whose `act` looks itself at the outcome. Raises NotInjectedError.
 
     Args:
         case: `act` takes nothing, and returns what is wrong, in words, and a remark.
@@ -73,12 +69,7 @@ def run_case(case: Case) -> InjectionOutcome:
 
 
 class Client:
-    """A client with a session; it holds no lease.
-
-    Args:
-        exchange: sends a frame, and returns the answer.
-        token: that the server asks for.
-    """
+    """A client with a session; it holds no lease."""
 
     def __init__(self, exchange: Callable[[bytes], bytes | None], token: bytes) -> None:
         self._seal, self._number, self._session = Seal(token, "request"), 0, ""

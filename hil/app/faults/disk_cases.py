@@ -1,8 +1,4 @@
-"""Cases of a full disk before a run and during one (row 22), on a small file system in a namespace; and their runner.
-
-`python -m hil.app.faults.disk_cases FOLDER KIND` is the process in that namespace: it reads the config from its
-standard input, makes the case of that kind, and prints what came of it.
-"""
+"""Cases of a full disk before a run and during one (row 22), on a small file system in a namespace."""
 
 from __future__ import annotations
 
@@ -28,7 +24,7 @@ from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 # Sizes of the file system [MB]: too small to be armed; enough until it is filled up.
 SMALL_MB, ENOUGH_MB = 50, 40
 FULL_TICK = 300
-# A process in a mount namespace of its own, which may mount without being root.
+# A process in a separate mount namespace, which may mount without being root.
 _ALONE = ("unshare", "--mount", "--map-root-user")
 _REFUSED = 3
 
@@ -44,11 +40,7 @@ def cannot_mount() -> str:
 
 
 def disk_cases(config: Config) -> Iterator[Case]:
-    """A full disk before arming and in the run-up.
-
-    Args:
-        config: of the rig, in lockstep.
-    """
+    """A full disk before arming and in the run-up."""
     row, at_s = Fault.DISK_FULL, FULL_TICK / config.loop.rate_hz
     bound_ms = FAULT_TABLE[row].bound_for(ReactionTimes(config))
     during = ExpectedOutcome(frozenset({row}), bound_ms, bound_ms)
@@ -60,7 +52,7 @@ def disk_cases(config: Config) -> Iterator[Case]:
 def run_case(case: Case) -> InjectionOutcome:
     """Make a case, whose `act` is the size of its file system [MB], in a namespace."""
     with tempfile.TemporaryDirectory(prefix="hil-faults-") as place:
-        command = [*_ALONE, sys.executable, "-P", "-m", "hil.app.faults.disk_cases", place, case.kind]
+        command = [*_ALONE, sys.executable, "-P", "-m", "hil.processes", "full_disk", place, case.kind]
         given = case.config.model_dump_json().encode()
         done = subprocess.run(command, input=given, capture_output=True, check=False)
     if done.returncode:
@@ -84,20 +76,20 @@ def fill_up(ballast: Path, run: LockstepRun | None = None) -> None:  # noqa: ARG
             file.write(bytes(4096))
 
 
-def main(place: Path, kind: str) -> None:
-    """Mount a small file system, make the run of that kind on it, and print what came of it."""
+def run_on_small_disk(folder: str, kind: str) -> None:
+    """Mount a small file system on a folder, make the run of that kind on it, and print its outcome.
+
+    The config comes on the standard input.
+    """
+    place = Path(folder)
     config = Config.model_validate_json(sys.stdin.buffer.read())
     case = next(case for case in disk_cases(config) if case.kind == kind)
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={case.act}m", "none", place], check=True)
-    folder = place / "run"
-    folder.mkdir()
+    run = place / "run"
+    run.mkdir()
     if case.expected.refused:
-        outcome = _refused(run_experiment(case.config, folder, lambda _: None, figure=False, one_of_many=True))
+        outcome = _refused(run_experiment(case.config, run, lambda _: None, figure=False, one_of_many=True))
     else:
         disturbed = replace(case, act=partial(fill_up, place / "ballast"))
-        outcome = replace(lockstep_cases.run_case(disturbed, folder), remark="the reserve holds what followed")
+        outcome = replace(lockstep_cases.run_case(disturbed, run), remark="the reserve holds what followed")
     sys.stdout.write(json.dumps(asdict(outcome)))
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])

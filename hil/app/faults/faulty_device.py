@@ -71,9 +71,6 @@ class DeviceFault(msgspec.Struct, frozen=True):
 class FaultyDevice(Generic[S, C]):
     """A device that works until a fault is injected; `open`, `close` and `health` are those of the wrapped device.
 
-    Args:
-        device: of a simulated rig.
-
     Attributes:
         refusal: why it is not opened; empty: it is.
     """
@@ -103,17 +100,17 @@ class FaultyDevice(Generic[S, C]):
         return bool(self._commands)
 
     def open(self) -> None:
-        """See `drivers.interfaces.Link`. Raises DeviceError: it has a `refusal`."""
+        """Open the device. Raises DeviceError: it has a `refusal`."""
         if self.refusal:
             raise DeviceError(self.refusal)
         self._device.open()
 
     def close(self) -> None:
-        """See `drivers.interfaces.Link`."""
+        """Close the device."""
         self._device.close()
 
     def health(self) -> Health:
-        """See `drivers.interfaces.Link`."""
+        """State of the device's link."""
         health: Health = self._device.health()
         return health
 

@@ -1,8 +1,6 @@
 """Cases of the driven joints at the protocol level: line, controllers, process (rows 2, 13 to 15, 18, 29, 35, 36).
 
-They run on a rig whose legs walk, with a bus of the servos beside that of the wheel drives.
-
-Cases of the driven joints in lockstep, on a rig whose legs walk (rows 2, 3, 35, 36).
+They run on a rig whose legs walk, with a bus of the servos next to that of the wheel drives.
 """
 
 from __future__ import annotations

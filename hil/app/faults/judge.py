@@ -1,8 +1,6 @@
-"""Judges what came of a case by the record and the simulated devices, not by the controller's own checks.
+"""Judges the outcome of a case by the record and the simulated devices, not by the controller's own checks.
 
 A runner of any level reports what it observed (`Observation`); there is one judgement on it.
-
-What must come of a fault of a device of a rig in lockstep, by its kind and the limits of the config.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ from hil.messages.fault import GAP_ALLOWED, RECORD_LOST_NS, Fault
 from hil.messages.layout import SAMPLED
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes, only_marks, warnings_for
 
-# Noticed at the end of a tick, whose row holds the command before: the devices are stopped beside it.
+# Noticed at the end of a tick, whose row holds the command before: the devices are stopped in the same tick.
 AFTER_THE_COMMAND = (Fault.DISK_FULL, Fault.RECORD_RING_FULL, Fault.EXCEPTION)
 # A wheel slower than this stands [rad/s], so long after the cut [ns].
 STANDING_RADPS, STANDING_AFTER_NS = 0.05, 300_000_000
@@ -48,7 +46,7 @@ class Observation:
             infinity: something has not stopped.
         unsafe: what is unsafe about the outcome, or missing in the record, in words.
         lasted_ms: how long the run went on after the injection [ms]; infinity: until all was over.
-        late: what this machine or the simulated rig did late beside it, in words.
+        late: what this machine or the simulated rig did late at the same time, in words.
         mark: which residual marks the run.
         unmarked: why none does, where they were looked at.
     """
@@ -98,13 +96,7 @@ def judge(seen: Observation, expected: ExpectedOutcome) -> InjectionOutcome:
 
 
 def judge_refusal(error: str, unsafe: Sequence[str], expected: ExpectedOutcome) -> InjectionOutcome:
-    """What came of a case whose devices were not opened.
-
-    Args:
-        error: why they were not.
-        unsafe: what was driven all the same, in words.
-        expected: what must come of the case.
-    """
+    """What came of a case whose devices were not opened. `expected`: what must come of the case."""
     wrong = list(unsafe)
     if not expected.refused_with or expected.refused_with not in error:
         wrong.append(f"refused with: {error}, expected: {expected.refused_with or 'it is opened'}")
@@ -244,11 +236,7 @@ _SUSPECT = {
 
 
 class Expectations:
-    """Of one rig in lockstep.
-
-    Args:
-        config: of the rig.
-    """
+    """Of one rig in lockstep."""
 
     def __init__(self, config: Config) -> None:
         self._times, self._delay_ms = ReactionTimes(config), config.links.drives_delay_ms
@@ -259,12 +247,7 @@ class Expectations:
         self._equal = {"daq": noisy and limits.frozen_samples > 0, "loads": limits.loads_frozen_samples > 0}
 
     def of(self, device: str, fault: DeviceFault) -> ExpectedOutcome:
-        """What must come of a fault.
-
-        Args:
-            device: name of its link.
-            fault: injected while the devices work.
-        """
+        """What must come of a fault."""
         expected = self._noticed(device, fault)
         if expected.detect_ms is None or expected.react_ms is not None:
             return expected
@@ -272,13 +255,7 @@ class Expectations:
         return ExpectedOutcome(expected.rows, expected.detect_ms, stopped_ms, expected.optional)
 
     def mark(self, device: str, fault: DeviceFault, state: str) -> ExpectedOutcome:
-        """What must come of a plausible wrong value: a mark at the end of the run, where its true value is not 0.
-
-        Args:
-            device: name of its link.
-            fault: injected.
-            state: of the experiment at that time.
-        """
+        """What must come of a plausible wrong value: a mark at the end of the run, where its true value is not 0."""
         moves = device in ("daq", "drives") and state in ("idle", "armed", "run_up")
         seen = self._judged and (fault.kind == "garbage" or moves)
         return ExpectedOutcome(_SUSPECT[device] | {Fault.IMPLAUSIBLE_VALUE}, optional=not seen, marked=True)
@@ -300,11 +277,7 @@ class Expectations:
         return FAULT_TABLE[row].bound_for(self._times) or 0.0
 
     def faults(self, device: str) -> Sequence[tuple[int, DeviceFault]]:
-        """For the printed table: a fault of each kind, beyond the limits of the config, and the row that it is.
-
-        Args:
-            device: name of its link.
-        """
+        """For the printed table: a fault of each kind, beyond the limits of the config, and the row that it is."""
         limit_ms, block_ms = self._times.age(device), self._times.samples(device)
         silence = Fault.SENSOR_DROPOUT if device in SAMPLED else Fault.SENSOR_STALE
         lost = max(round(2.0 * limit_ms / block_ms), 2)

@@ -1,8 +1,6 @@
 """Cases in lockstep, in one process: devices, stages, operator, and what arming refuses; and their runner.
 
 An exception is raised in place of a stage's own method, so that nothing of the stage has run.
-
-Cases of the cylinders in lockstep, on a rig that measures their pressures (rows 17, 30, 31).
 """
 
 from __future__ import annotations
@@ -97,7 +95,6 @@ class LockstepCases:
     """Cases of one rig.
 
     Args:
-        config: of the rig, in lockstep.
         states: a tick in each state (`state_ticks`).
     """
 

@@ -1,6 +1,6 @@
 """Cases of real processes in real time, killed or stopped by the operating system; and their runner.
 
-The times are those of this computer. What it or the simulated rig did late beside a fault is named; a time over its
+The times are those of this computer. What it or the simulated rig did late during a fault is named; a time over its
 bound then says nothing about the controller.
 """
 
@@ -116,11 +116,7 @@ def _run(case: Case, trial: UnattendedTrial) -> InjectionOutcome:
 
 
 class UnattendedTrial:
-    """A trial by `hil trial` at a simulated rig of its own, in processes that can be sent signals.
-
-    Args:
-        stack: ends them all.
-        config: of rig and trial.
+    """A trial by `hil trial` at a separate simulated rig, in processes that can be sent signals.
 
     Attributes:
         run: folder of the run.
@@ -196,7 +192,7 @@ class UnattendedTrial:
 
 
 class _OperatedTrial(UnattendedTrial):
-    """A trial by `hil operate`; a console of its own holds the operator lease."""
+    """A trial by `hil operate`; a separate console holds the operator lease."""
 
     @override
     def lead_to_run_up(self) -> None:
@@ -269,9 +265,9 @@ def observed(control: ControlClient, run: Path, start_ns: int, acted_ns: int) ->
     wrong = (*started_again(seen, acted_ns), *lost_ticks(record.tick, injected_ns))
     late = [LateAction(*one) for one in control.ask("lateness", since_ns=acted_ns)["late"]]
     stalls = record.events[record.events["name"] == STALL.encode()]
-    beside = [late_words(max(late, key=lambda one: one.late_ns))] if late else []
-    beside += [bytes(stalls[0]["detail"]).decode(errors="replace")] if len(stalls) else []
-    return Observation(record.events, injected_ns, reacted_ms, wrong, late=tuple(beside))
+    disturbed = [late_words(max(late, key=lambda one: one.late_ns))] if late else []
+    disturbed += [bytes(stalls[0]["detail"]).decode(errors="replace")] if len(stalls) else []
+    return Observation(record.events, injected_ns, reacted_ms, wrong, late=tuple(disturbed))
 
 
 def processes_of(run: Path) -> dict[str, int]:
@@ -283,9 +279,8 @@ def processes_of(run: Path) -> dict[str, int]:
         with suppress(OSError):
             words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
             if str(run) in words:
-                module = next((word for word in words if word.startswith("hil.")), "")
-                name = "loop" if module == "hil.cli" else module.rpartition(".")[2]
-                found[words[-2] if name == "link_process" else name] = int(entry.name)
+                name = words[words.index("hil.processes") + 1] if "hil.processes" in words else "loop"
+                found[words[-2] if name == "link" else name] = int(entry.name)
     return found
 
 

@@ -30,7 +30,7 @@ from hil.messages.fault import (
     WORKER_SILENT_NS,
     Fault,
 )
-from hil.messages.layout import COMMANDED
+from hil.messages.layout import CONFIRMING
 from hil.recording import read_trial
 from hil.recording.recorder import PERIOD_S
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
@@ -49,7 +49,7 @@ SLOW_LOOP, SLOW_RATE, MIDDLE_S, STALLED_S = "loop at 100 Hz", ("loop.rate_hz=100
 MOMENTS_S = {"idle": 0.1, "run_up": 0.5, "settle": 1.4}
 RUN_UP, EVERY_STATE = ("run_up",), tuple(MOMENTS_S)
 # Checks of a record that fail where a link was dead: its last commands are never confirmed.
-OF_DEAD_LINKS = tuple(f"{link}: confirmed" for link in COMMANDED)
+OF_DEAD_LINKS = tuple(f"{link}: confirmed" for link in CONFIRMING)
 # A disk on which a flush of the record takes so long, and for how long it is so slow [s]. The recorder has a heartbeat
 # between two of them, so it is not taken for a lost process.
 SLOW_FLUSH_S, SLOW_FOR_S = 1.5, 3.0
@@ -111,14 +111,7 @@ def run_case(case: Case) -> InjectionOutcome:
 
 
 def observed(run: VirtualRun, case: Case, folder: Path, acted_ns: int) -> Observation:
-    """What is left of a run in virtual time.
-
-    Args:
-        run: finished.
-        case: that was injected into it.
-        folder: of the run.
-        acted_ns: when [ns of its host].
-    """
+    """What is left of a run in virtual time. `acted_ns`: when [ns of its host]."""
     assert run.start_ns is not None
     record, seen = read_trial(folder, trusted=True), _seen(run)
     injected_ns, wrong = acted_ns - run.start_ns, list[str]()

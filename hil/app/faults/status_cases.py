@@ -46,7 +46,7 @@ _WHEELS = ("front_left", "front_right", "middle_left", "middle_right", "rear_lef
 
 
 def _on_ports(names: Sequence[str]) -> str:
-    """Controllers with two motors each, every one on a port of its own."""
+    """Controllers with two motors each, every one on a separate port."""
     pairs = zip(names[::2], names[1::2], strict=True)
     return ", ".join(f"{{port: '', channel_1: {one}, channel_2: {two}}}" for one, two in pairs)
 
@@ -85,8 +85,6 @@ class _DamagedCamera:
     """The process of a camera which gives only such frames, over the whole of a run.
 
     Args:
-        flags: of each buffer.
-        jpeg: its bytes.
         span_ns: how long it gives frames [ns].
     """
 

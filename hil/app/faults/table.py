@@ -1,7 +1,4 @@
-"""The case table: every injection that can be made here, in the order of the fault table, and what is left out.
-
-Cases of configs in which every value is wrong (row 25).
-"""
+"""The case table: every injection that can be made here, in the order of the fault table, and what is left out."""
 
 from __future__ import annotations
 

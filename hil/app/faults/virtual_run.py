@@ -32,10 +32,8 @@ class VirtualRun:
     The loop is an actor. The caller runs in parallel with it, and can act at any time of the run.
 
     Args:
-        described: the rig, and the experiment, of the config.
         folder: of the run; exists and is empty.
         scratch: folder for the memory of the simulated rig; exists and is empty.
-        attended: an operator arms and starts the experiment.
         more: folders of further runs on the same rig, each existing and empty.
         between: called between two runs, while the rig is held; time that it waits passes there.
 
@@ -43,7 +41,6 @@ class VirtualRun:
         computer: in virtual time; its clock, ports and network, the simulated rig and the workers are `host`,
             `simulated_rig` and `processes`.
         rig: as `hil.app.run.open_backend` returns it, once it is ready.
-        start_ns: t = 0 of the run on the virtual clock [ns]; None before it.
         error: the exception that ended the run, if any.
     """
 
@@ -71,7 +68,7 @@ class VirtualRun:
 
     @property
     def start_ns(self) -> int | None:
-        """See above."""
+        """T = 0 of the run on the virtual clock [ns]; None before it."""
         start = np.zeros(1, START)
         begun = self.shared is not None and self.shared.start.read(start) > 0
         return int(start["start_ns"][0]) or None if begun else None

@@ -1,15 +1,4 @@
-"""What the page draws with: the rover, the obstacle, all series, set-points, limits and the fault table.
-
-The values that the limits of a rig allow a series.
-
-The instruments of motion as the page shows them, and how their readings come into the rig.
-
-The ground that the page draws, a plane, a scan's map or a profile, and how the obstacle stands on it.
-
-The rover as the page draws it: its bodies, its joints, and its wheels.
-
-Every number of a tick as the page calls it: FIELD or FIELD/ELEMENT, in telemetry and in a record.
-"""
+"""What the page draws with: the rover, the obstacle, all series, set-points, limits and the fault table."""
 
 from __future__ import annotations
 
@@ -45,12 +34,7 @@ Band = tuple[float | None, float | None]
 
 
 def band(series: str, limits: LimitsConfig) -> Band | None:
-    """Lowest and highest value that the limits allow a series, in its unit; None: no limit is about it.
-
-    Args:
-        series: its name.
-        limits: of the rig.
-    """
+    """Lowest and highest value that the limits allow a series, in its unit; None: no limit is about it."""
     field = series.partition("/")[0]
     torque, speed = limits.bogie_torque_Nm, limits.wheel_speed_radps
     force_N, pressure_Pa = limits.sensor_force_N, limits.cylinder_kPa * 1e3
@@ -203,13 +187,7 @@ def series(layout: Layout, section: ExperimentSection) -> list[dict[str, Any]]:
 
 
 def column(rows: NDArray[np.void], name: str, layout: Layout) -> NDArray[np.float64] | None:
-    """A series of the rows of a record, (rows,); None: the rig does not have it.
-
-    Args:
-        rows: of `tick_dtype`.
-        name: of the series.
-        layout: of the rig.
-    """
+    """A series of the rows of a record, (rows,); None: the rig does not have it. `rows`: of `tick_dtype`."""
     field, _, element = name.partition("/")
     if field not in (rows.dtype.names or ()):
         return None

@@ -50,10 +50,7 @@ def solid_pictures(
 ) -> Iterator[Picture]:
     """A picture of each time.
 
-    Args:
-        shown: the run.
-        times_s: of the pictures.
-        progress: called with how many are made, and of how many.
+    `progress`: called with how many are made, and of how many.
 
     Raises:
         FilmError: no Chromium, or it does not draw.

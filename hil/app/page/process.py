@@ -1,4 +1,4 @@
-"""Entry point of the page server: `python -m hil.app.page.process FOLDER PARENT ADDRESS`."""
+"""The page server."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from hil.operator.page.runs import RunFolder
 from hil.operator.page.server import bind, make_server, serve
 from hil.operator.page.telemetry import Series, TelemetryReceiver
 from hil.operator.runtime_folder import RuntimeFolderError, read_token
-from hil.processes.lifecycle import WorkerLifecycle
+from hil.processes.lifecycle import Reporter
 from hil.recording.annotation import annotate, annotation_of
 from hil.recording.camera_frames import frames_of
 
-READ_RECORD = (sys.executable, "-P", "-m", "hil.app.page.record")
+READ_RECORD = (sys.executable, "-P", "-m", "hil.processes", "page_record")
 
 
 def make_page(settings: PageSettings, shown: DrawingInputsFile, access: PageAccess) -> Page:
@@ -60,15 +60,8 @@ def _feed(settings: PageSettings) -> TelemetryReceiver:
     return TelemetryReceiver(settings.telemetry_endpoint, keys, virtual_hz)
 
 
-def main(folder: Path, parent: int, address: str) -> None:
-    """Serve the page until asked to end.
-
-    Args:
-        folder: the runtime folder, with settings and token.
-        parent: process id of the resident process.
-        address: where browsers connect, ADDRESS:PORT.
-    """
-    lifecycle = WorkerLifecycle(parent)
+def run_page_server(lifecycle: Reporter, folder: Path, address: str) -> None:
+    """Serve the page until asked to end."""
     settings = read_settings(folder)
     files = [None if file is None else Path(file) for file in (settings.certificate, settings.certificate_key)]
     try:
@@ -85,7 +78,3 @@ def main(folder: Path, parent: int, address: str) -> None:
     lifecycle.ready(address=bound)
     if not (lifecycle.ending or lifecycle.orphaned):
         serve(server, listening)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

@@ -1,16 +1,7 @@
-"""Entry point: `python -m hil.app.page.record RUN WHAT [SERIES...]` prints what the page shows of a run.
+"""Prints what the page shows of a run.
 
-WHAT is impact, timing, traces, replay or replay@FROM:TO with times in seconds, or a format of `hil export`.
-
-A process of its own: the page server stays small, a damaged record harms nobody else, and a running loop comes first.
-
-How the loop kept time in a run: histograms of its work and its wake-ups, and the parts of its cut.
-
-The force sensors around the impact of a run, from its record.
-
-Series of a run that is over, from its record, to be laid over the traces of another one.
-
-A run that is over, for the page to show it again: its rover, its obstacle, and how they moved.
+It does so in a separate process: the page server stays small, a damaged record harms nothing else, and a running loop
+comes first.
 """
 
 from __future__ import annotations
@@ -116,10 +107,7 @@ MOST_TICKS = 3000
 def traces_of(record: OpenRecord, summary: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Series of a run.
 
-    Args:
-        record: of the run.
-        summary: of the run; may be empty.
-        names: of the series.
+    `summary`: of the run; may be empty.
 
     Returns:
         t_s: (ticks,) from the start of the run [s]. columns: by name, (ticks,) each, null where it is not finite; a
@@ -202,11 +190,8 @@ def shown_of(rig: Rig, ticks: NDArray[np.void], turned: NDArray[np.floating[Any]
 def shown(run: Path, what: str, names: Sequence[str]) -> bytes:
     """What the page shows of a run.
 
-    Args:
-        run: its folder.
-        what: impact, timing, traces or replay, as JSON, replay@FROM:TO of a time [s]; or the format of an export that
-            is one file: tdms, mat or mcap.
-        names: of the series, of traces.
+    `what`: impact, timing, traces or replay, as JSON, replay@FROM:TO of a time [s]; or the format of an export that is
+    one file: tdms, mat or mcap.
 
     Raises:
         LookupError: the run has nothing of that.
@@ -238,17 +223,16 @@ def _exported(run: Path, to: str) -> bytes:
             raise LookupError(str(error)) from None
 
 
-def main(run: Path, what: str, names: Sequence[str]) -> int:
-    """Print it; the exit status is 1, and the reason on stderr, if there is nothing."""
+def print_record(run: str, what: str, *names: str) -> int:
+    """Print it; the exit status is 1, and the reason on stderr, if there is nothing.
+
+    `what`: impact, timing, traces, replay or replay@FROM:TO with times in seconds, or a format of `hil export`.
+    """
     os.setpriority(os.PRIO_PROCESS, 0, 10)
     try:
-        content = shown(run, what, names)
+        content = shown(Path(run), what, names)
     except (LookupError, RecordError, FolderError) as error:
         print(error.args[0], file=sys.stderr)  # noqa: T201
         return 1
     sys.stdout.buffer.write(content)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), sys.argv[2], sys.argv[3:]))

@@ -33,11 +33,8 @@ class PageServer(ServerProcess):
 
     Args:
         config: its section `operator.page` says where.
-        command_endpoint: of the command socket, with the port's number.
         command_token_file: of its token; None: clients need keys.
-        runs: folder of the runs.
         plan: of a campaign that operators may start (`page_content`).
-        plans: names of those that they may choose.
 
     Attributes:
         address: where browsers connect, with the port's number.

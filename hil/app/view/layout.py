@@ -14,11 +14,7 @@ _3D, _LOG = "3D!rover", "RosOut!log"
 
 
 def layout_file(rig: Rig) -> dict[str, Any]:
-    """Content of the layout's file (JSON), which a viewer imports.
-
-    Args:
-        rig: whose wheels, force sensors and obstacle are plotted.
-    """
+    """Content of the layout's file (JSON), which a viewer imports."""
     wheels, plots = rig.layout.wheels, {}
     if wheels:
         plots = {

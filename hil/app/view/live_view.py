@@ -1,7 +1,4 @@
-"""What a running rig publishes, shown live by the server of a viewer.
-
-A record, shown by the server of a viewer as if it ran now.
-"""
+"""What a running rig publishes, shown live by the server of a viewer."""
 
 from __future__ import annotations
 
@@ -35,9 +32,9 @@ from hil.analysis.export.motion import EVERY_NS, RecordedMotion
 from hil.analysis.export.tables import columns_of, tables_of
 from hil.analysis.film.solids import RigSolids, WheelAngles
 from hil.app.view.server import ViewServer
-from hil.messages.layout import Layout
+from hil.messages.layout import Layout, Signal
 from hil.messages.schema import EVENT
-from hil.messages.signals import TICK, Signal, signals_of, tick_dtype
+from hil.messages.signals import TICK, signals_of, tick_dtype
 from hil.messages.stages import UPRIGHT
 from hil.operator.curve import KeyPair, prove
 from hil.recording import OpenRecord, open_trial
@@ -53,11 +50,7 @@ class OtherRigError(Exception):
 
 
 def live_channels(layout: Layout) -> tuple[ExportChannel, ...]:
-    """The channels of a live view: those of an exported record, without samples.
-
-    Args:
-        layout: of the rig.
-    """
+    """The channels of a live view: those of an exported record, without samples."""
     rows, fields = {"tick": tick_dtype(layout), "events": EVENT}, {}
     for name, dtype in rows.items():
         signals = signals_of(name)
@@ -70,10 +63,8 @@ class LiveView:
     """Turns messages of telemetry into those of a server.
 
     Args:
-        layout: of the rig.
         start_m: distance to the obstacle at the start of a trial [m].
         server: with the `live_channels` of its layout.
-        rig: as it is drawn.
     """
 
     def __init__(self, layout: Layout, start_m: float, server: ViewServer, rig: RigSolids) -> None:
@@ -157,11 +148,7 @@ class LiveView:
 def follow(endpoint: str, view: LiveView, going: Callable[[], bool], keys: tuple[KeyPair, bytes] | None = None) -> None:
     """Show what is published, until it is told to end. The publisher may start later, and again.
 
-    Args:
-        endpoint: of the telemetry.
-        view: that shows it.
-        going: whether to go on.
-        keys: of this client, and the publisher's public key; None: it has none.
+    `keys`: of this client, and the publisher's public key; None: it has none.
 
     Raises:
         OtherRigError: telemetry is not of the rig of the config.
@@ -199,10 +186,6 @@ class _PlayedRecord(NamedTuple):
 @contextmanager
 def played(run: Path, *, unverified: bool = False) -> Iterator[_PlayedRecord]:
     """A run whose record is open.
-
-    Args:
-        run: its folder.
-        unverified: also one that does not match its digests.
 
     Raises:
         FolderError: no such folder, or its summary cannot be read.

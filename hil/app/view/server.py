@@ -25,14 +25,14 @@ from hil.analysis.film.solids import Solid
 # A request has at most so many bytes, and is there after so long [s].
 MOST_REQUEST, REQUEST_S = 8192, 10.0
 CHUNK = 65536
-# Where a page of this computer comes from; a viewer that is a program of its own loads its page from a file.
+# Where a page of this computer comes from; a viewer that is a separate program loads its page from a file.
 _OWN_HOSTS, _OWN_PAGES = ("localhost", "127.0.0.1", "::1"), ("file://",)
 _END = b"\r\n\r\n"
 _REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
 def hidden_host() -> str:
-    """An address of this computer that no page can guess: 24 bits, beside those of the port."""
+    """An address of this computer that no page can guess: 24 bits, in addition to those of the port."""
     return f"127.{secrets.randbelow(255) + 1}.{secrets.randbelow(256)}.{secrets.randbelow(254) + 1}"
 
 
@@ -59,10 +59,8 @@ class OriginGate:
     """Listens, and passes on what is allowed to a server, until it is closed.
 
     Args:
-        host: address on which it listens.
         port: of it; 0: a free one.
-        behind: address and port of the server.
-        origins: pages that are allowed beside those of this computer.
+        origins: pages that are allowed in addition to those of this computer.
 
     Attributes:
         port: on which it listens.
@@ -146,12 +144,8 @@ class ViewServer:
     """Serves channels until it is closed. A client can only look: it is sent messages, and nothing of it is read.
 
     Args:
-        name: of what is shown.
-        channels: that are served.
-        solids: of the scene.
-        host: address on which it listens.
         port: of it; 0: a free one.
-        origins: pages whose viewers are allowed, beside those of this computer.
+        origins: pages whose viewers are allowed, in addition to those of this computer.
 
     Attributes:
         url: where viewers connect.
@@ -208,10 +202,7 @@ class ViewServer:
     def send(self, topic: str, message: bytes, t_ns: int) -> None:
         """Send a message to all clients that want its channel; the scene before it, when that is due.
 
-        Args:
-            topic: of the channel.
-            message: encoded.
-            t_ns: its time [ns], since 1970.
+        `t_ns`: its time [ns], since 1970.
         """
         self.show_scene(t_ns)
         self._channels[topic].log(message, log_time=max(t_ns, 0))

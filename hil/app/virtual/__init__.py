@@ -2,8 +2,4 @@
 
 The same code runs in real time (`hil.processes`, the drivers, `hil.simulator`); only clock, ports, network and
 processes are replaced.
-
-rig        the simulated rig: plant, serial devices, device server
-processes  workers as actors
-computer   all of it as a `hil.app.backend.Platform`
 """

@@ -1,12 +1,11 @@
-"""The simulated rig at the protocol level, in virtual time.
-
-A computer in virtual time, with a simulated rig at the protocol level connected to it.
-"""
+"""A computer in virtual time with its simulated rig at the protocol level, and the workers of a run as actors."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -17,15 +16,20 @@ from typing_extensions import override
 from drivers.host import Host
 from drivers.interfaces import DeviceError
 from drivers.sim.virtual.host import VirtualHost
-from drivers.sim.virtual.schedule import VirtualTime
+from drivers.sim.virtual.schedule import Actor, VirtualTime
 from drivers.sim.virtual.serial import VirtualLines
+from hil.app import link_process
 from hil.app.backend import Platform
-from hil.app.virtual.processes import VirtualProcesses
 from hil.config.rig import Rig
+from hil.ipc.run_memory import RunMemory, read_stops
 from hil.ipc.shm import Ring
 from hil.messages.stages import Tick
+from hil.processes import watchdog
+from hil.processes.lifecycle import Child
+from hil.realtime import RealtimeRight
 from hil.realtime.clock import RealtimeClock
 from hil.realtime.long_ticks import thread_usage
+from hil.recording import recorder
 from hil.runtime.clock import Pace
 from hil.simulator.connection import Endpoints
 from hil.simulator.daq_process import DaqServer
@@ -35,12 +39,190 @@ from hil.simulator.plant_process import RealtimePlant
 from hil.simulator.rounds import LONGEST_NS
 from hil.simulator.serial_process import SerialLines, has_server
 
+KILLED = -9
+
+
+class _VirtualLifecycle:
+    """Lifecycle of a worker, worker side, as `hil.processes.lifecycle.WorkerLifecycle`."""
+
+    def __init__(self, notify: Callable[[], None]) -> None:
+        self.ending = self.orphaned = False
+        self.messages: deque[dict[str, Any]] = deque()
+        self._notify = notify
+
+    def ready(self, granted: Sequence[RealtimeRight] = (), **more: Any) -> None:
+        """Report that work can begin."""
+        self.report(ready=True, granted=[asdict(item) for item in granted], **more)
+
+    def report(self, **messages: Any) -> None:
+        """Send a message to the loop."""
+        self.messages.append(messages)
+        self._notify()
+
+
+class _VirtualProcess(Child):
+    """A worker, as `hil.processes.lifecycle.Process`; made by `_VirtualProcesses.launch`."""
+
+    def __init__(self, host: VirtualHost, name: str, pid: int, shared: RunMemory) -> None:
+        self._host, self.name, self._pid, self.shared = host, name, pid, shared
+        self._listener: Actor | None = None
+        self.lifecycle = _VirtualLifecycle(self._wake_listener)
+        self.messages: deque[Mapping[str, Any]] = deque()
+        self._closed = False
+        self.actor: Actor | None = None
+        self._code: int | None = None
+
+    @property
+    @override
+    def pid(self) -> int:
+        return self._pid
+
+    def start(self, body: Callable[[_VirtualProcess], None]) -> None:
+        """Start it."""
+
+        def run() -> None:
+            body(self)
+            self._gone(0)
+
+        self.actor = self._host.time.start(self.name, run)
+
+    @override
+    def status(self, within_s: float = 0.0) -> int | None:
+        self._wait(within_s, lambda: self._code is not None)
+        return self._code
+
+    @override
+    def receive(self, within_s: float) -> dict[str, Any]:
+        messages = self.lifecycle.messages
+        self._wait(within_s, lambda: bool(messages) or self._code is not None)
+        return messages.popleft() if messages else {}
+
+    @override
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Only the recorder receives messages."""
+        self.messages.append(message)
+        if self.actor is not None:
+            self._host.time.wake(self.actor)
+
+    def take(self, within_s: float) -> Mapping[str, Any] | None:
+        """The next message to it, as `hil.recording.recorder.Inbox`."""
+        time = self._host.time
+        time.wait(time.now_ns + round(within_s * 1e9), lambda: bool(self.messages) or self._closed)
+        return self.messages.popleft() if self.messages else None if self._closed else {}
+
+    def hang_up(self) -> None:
+        """Close its input: no more messages follow."""
+        self._closed = True
+        if self.actor is not None:
+            self._host.time.wake(self.actor)
+
+    @override
+    def ask_to_end(self) -> None:
+        self.lifecycle.ending = True
+
+    @override
+    def kill(self) -> None:
+        """Its ports are free at once."""
+        if self.actor is not None and self._code is None:
+            self._host.time.kill(self.actor)
+            self._gone(KILLED)
+
+    @override
+    def end(self, within_s: float) -> bool:
+        was_there = self._code is None
+        self.ask_to_end()
+        self.hang_up()
+        if self.status(within_s) is None:
+            self.kill()
+        return was_there and self._code == 0
+
+    def _gone(self, code: int) -> None:
+        """Release its resources, as the kernel does."""
+        assert self.actor is not None
+        self._code = code
+        self._host.release(self.actor)
+        self.shared.leave()
+        self._wake_listener()
+
+    def _wait(self, within_s: float, done: Callable[[], bool]) -> None:
+        time = self._host.time
+        self._listener = time.current
+        time.wait(time.now_ns + round(within_s * 1e9), done)
+        self._listener = None
+
+    def _wake_listener(self) -> None:
+        if self._listener is not None:
+            self._host.time.wake(self._listener)
+
+
+class _VirtualProcesses:
+    """The workers of a run.
+
+    Attributes:
+        by_name: workers started.
+        flush_s: how long each flush of the record takes [s].
+    """
+
+    LOOP = 1
+
+    def __init__(self, host: VirtualHost, kill_loop: Callable[[], None]) -> None:
+        self.host, self._kill_loop = host, kill_loop
+        self.by_name: dict[str, _VirtualProcess] = {}
+        self.flush_s = 0.0
+
+    def launch(self, kind: str, run: str, *arguments: str) -> _VirtualProcess:
+        """Start a worker, as `Process` does."""
+        name = arguments[0] if kind == "link" else kind
+        process = _VirtualProcess(self.host, name, self.LOOP + 1 + len(self.by_name), RunMemory(Path(run)))
+        self.by_name[name] = process
+        body = {"link": self._link, "recorder": self._recorder, "watchdog": self._watchdog}[kind]
+        process.start(lambda me: body(me, arguments))
+        return process
+
+    def waker(self, _shared: RunMemory, name: str) -> Callable[[], None]:
+        """As `hil.app.backend.Platform.waker`."""
+
+        def wake() -> None:
+            if (process := self.by_name.get(name)) is not None and process.actor is not None:
+                self.host.time.wake(process.actor)
+
+        return wake
+
+    def kill(self, pid: int) -> Callable[[], bool]:
+        """Kill a process by its id; returns a function that tells that it is gone."""
+        if pid == self.LOOP:
+            self._kill_loop()
+        for process in self.by_name.values():
+            if process.pid == pid:
+                process.kill()
+        return lambda: True
+
+    def orphan(self) -> None:
+        """The loop is gone: ask all workers to end, as the kernel does."""
+        for process in self.by_name.values():
+            process.lifecycle.ending = process.lifecycle.orphaned = True
+            process.hang_up()
+
+    def _link(self, me: _VirtualProcess, arguments: Sequence[str]) -> None:
+        link_process.serve(arguments[0], me.shared, me.lifecycle, host=self.host)
+
+    def _recorder(self, me: _VirtualProcess, arguments: Sequence[str]) -> None:  # noqa: ARG002
+        recorder.serve(me.shared, me.lifecycle, me, host=self.host, after_flush=self._flushed)
+
+    def _flushed(self) -> None:
+        if self.flush_s > 0.0:
+            self.host.sleep(self.flush_s)
+
+    def _watchdog(self, me: _VirtualProcess, arguments: Sequence[str]) -> None:
+        workers = watchdog.workers_of(arguments)
+        dog = watchdog.Watchdog(me.shared, self.LOOP, workers, read_stops(me.shared), self.host, self.kill)
+        watchdog.watch(dog, me.shared, me.lifecycle, host=self.host)
+
 
 class VirtualRig:
     """Plant, serial devices and device server of `hil.simulator`, each called when it is due.
 
     Args:
-        config: of the rig.
         folder: of its memory; exists and is empty.
         host: of the drivers; its ports and its network connect to this rig.
 
@@ -140,9 +322,7 @@ class _VirtualClock(RealtimeClock):
     """Deadlines in virtual time; the duration of a tick's stages is measured on this computer.
 
     Args:
-        host: whose time it is.
         pace: keeps virtual time from being ahead of the wall clock; None: as fast as the machine can.
-        rate_hz: ticks a second.
     """
 
     name = "lockstep"
@@ -172,7 +352,6 @@ class VirtualComputer:
     Args:
         config: of the rig, with `rig: simulated_wire`.
         folder: for the memory of the simulated rig; exists and is empty.
-        kill_loop: ends the loop's process, for the watchdog.
         paced_by: a computer whose clock virtual time is never ahead of, because people operate the rig; None: none.
 
     Attributes:
@@ -188,7 +367,7 @@ class VirtualComputer:
         self.time = VirtualTime()
         self.host = VirtualHost(self.time)
         self.rig = VirtualRig(rig, folder, self.host)
-        self.processes = VirtualProcesses(self.host, kill_loop)
+        self.processes = _VirtualProcesses(self.host, kill_loop)
         pace = None if paced_by is None else Pace(paced_by, rig.rate_hz)
         make_clock = partial(_VirtualClock, self.host, pace)
         self.suspended_ns = 0

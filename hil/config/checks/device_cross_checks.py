@@ -20,7 +20,7 @@ from hil.config.problems import Problem
 from hil.config.rig_setup import rig_setup
 from hil.config.unchecked_config import UncheckedConfig
 from hil.messages.endpoints import is_local
-from hil.messages.layout import COMMANDED, ROLES
+from hil.messages.layout import AGED, ROLES
 
 
 def camera_cross_checks(config: UncheckedConfig) -> Iterator[Problem]:
@@ -69,7 +69,7 @@ def _each(config: UncheckedConfig) -> Iterator[Problem]:
 
 def _ages(config: UncheckedConfig) -> Iterator[Problem]:
     """No sample that comes as it should is stale."""
-    for name in COMMANDED:
+    for name in AGED:
         if (device := getattr(config.devices, name, None)) is None:
             continue
         least_ms, allowed_ms = PERIODS_IN_AGE * 1e3 / device.rate_hz, getattr(config.limits, f"{name}_age_ms")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field, GetCoreSchemaHandler
+from pydantic import Field, GetCoreSchemaHandler, create_model
 from pydantic_core import CoreSchema, core_schema
 
 from drivers.device_sections import (
@@ -20,7 +20,6 @@ from drivers.device_sections import (
     JointsSection,
     LoadsSection,
     MotionSection,
-    Role,
     ServosSection,
     ValvesSection,
 )
@@ -29,6 +28,7 @@ from drivers.registry import built_in, driver_type
 from hil.config.problems import CrossCheckError, Problem
 from hil.config.schema.base import Section
 from hil.config.schema.nested import checked_below
+from hil.messages.layout import ROLES, Role
 
 
 class _DriverSectionCheck:
@@ -38,12 +38,16 @@ class _DriverSectionCheck:
     looked up when it is named.
     """
 
-    def __init__(self, role: Role) -> None:
+    def __init__(self, role: str) -> None:
         self._role = role
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         choices = {kind.name: handler.generate_schema(kind.settings) for kind in built_in(self._role)}
-        union = core_schema.tagged_union_schema(choices, discriminator="driver")
+        union = (
+            core_schema.tagged_union_schema(choices, discriminator="driver")
+            if choices
+            else handler.generate_schema(DeviceSection)
+        )
         as_it_is = core_schema.wrap_serializer_function_ser_schema(
             lambda section, dump: dump(section), schema=core_schema.any_schema()
         )
@@ -63,7 +67,18 @@ class _DriverSectionCheck:
         return checked_below(name, kind.settings, values)
 
 
-class DevicesConfig(Section):
+def _key_of(name: str, role: Role) -> Any:
+    return Annotated[DeviceSection, _DriverSectionCheck(name)] | None, Field(None, description=f"the {role.title}")
+
+
+# Roles whose sections are typed below; every other role of the table has its key by that table.
+_TYPED = ("drives", "valves", "daq", "loads", "motion", "imu", "joints", "servos")
+_Further: Any = create_model(
+    "_Further", __base__=Section, **{name: _key_of(name, role) for name, role in ROLES.items() if name not in _TYPED}
+)
+
+
+class DevicesConfig(_Further, Section):  # mypy knows the further keys as Any
     """All devices; each is needed unless `rig` is simulated."""
 
     drives: Annotated[DrivesSection, _DriverSectionCheck("drives")] | None = Field(

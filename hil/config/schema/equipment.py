@@ -13,7 +13,7 @@ from pydantic import Field, create_model
 
 from hil.config.schema.base import PORT, Section
 from hil.config.schema.instruments import GearboxConfig, MeasuredLimits, MotorConfig, PowerConfig
-from hil.messages.layout import COMMANDED, ROLES, Role
+from hil.messages.layout import AGED, ROLES, Role
 
 
 class LoopConfig(Section):
@@ -151,7 +151,7 @@ def _age_key(role: Role) -> Any:
     return float, Field(role.age_ms[0], ge=10, le=role.age_ms[1], description=words)
 
 
-_Ages: Any = create_model("_Ages", __base__=Section, **{f"{name}_age_ms": _age_key(ROLES[name]) for name in COMMANDED})
+_Ages: Any = create_model("_Ages", __base__=Section, **{f"{name}_age_ms": _age_key(ROLES[name]) for name in AGED})
 
 
 class LimitsConfig(_Ages, Section):  # mypy knows these keys as Any

@@ -15,8 +15,7 @@ from drivers.calibration_sheets import CalibrationDate
 from hil.config.problems import Problem
 from hil.config.schema.base import Section
 from hil.config.schema.experiment_section import ExperimentSection, WholeConfig
-from hil.messages.load_limits import LoadLimits
-from hil.messages.loads import LoadMode, LoadModeName, goal_errors, load_modes
+from hil.messages.loads import LoadLimits, LoadMode, LoadModeName, goal_errors, load_modes
 
 Share = Annotated[float, Field(ge=0, le=1)]
 

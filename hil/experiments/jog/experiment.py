@@ -185,7 +185,7 @@ def what_moved(ticks: Recorded, layout: Layout, radii_m: Sequence[float]) -> dic
     moving = ticks[ticks["state"] == MOVE]
     speeds = moving["wheel_speed_radps"][len(moving) // 2 :] * radii_m
     pressures = moving["pressure_Pa"] if layout.cylinders else np.zeros((len(moving), 0, 2))
-    by_valve = layout.by_valve(list(pressures.transpose(1, 2, 0) * 1e-3))
+    by_valve = layout.valve_layout.by_valve(list(pressures.transpose(1, 2, 0) * 1e-3))
     moved: dict[str, Any] = {
         "speed_reached_mps": dict(zip(layout.wheels, (_known(wheel, np.mean) for wheel in speeds.T), strict=True)),
         "pressure_reached_kPa": dict(zip(layout.valves, (_known(one, np.max) for one in by_valve), strict=True)),

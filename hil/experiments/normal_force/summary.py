@@ -21,8 +21,7 @@ from hil.experiments.drive.experiment import DRIVE
 from hil.experiments.normal_force.segments import Loads, Rows, Segment, loads_of, segments, switched_on
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import WHEELS, SummaryKey, inner
-from hil.messages.load_limits import binding_names
-from hil.messages.loads import LoadMode
+from hil.messages.loads import LoadMode, binding_names
 from models.statics import spread_of, unevenness
 
 FloatArray = NDArray[np.floating[Any]]

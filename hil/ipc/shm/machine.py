@@ -45,11 +45,7 @@ _kept: list[mmap.mmap] = []  # until the process ends
 
 
 def machine() -> str:
-    """Key of `CODE` for this machine.
-
-    Raises:
-        UnsupportedMachine: there is no code for it.
-    """
+    """Key of `CODE` for this machine. Raises UnsupportedMachine: there is no code for it."""
     description = f"{platform.machine()} {platform.system()}, {sys.maxsize.bit_length() + 1} bits"
     if description not in {f"{name} Linux, 64 bits" for name in CODE}:
         raise UnsupportedMachine(f"shared memory runs on {' and '.join(CODE)} Linux, 64 bits, found {description}")

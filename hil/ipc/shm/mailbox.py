@@ -1,7 +1,4 @@
-"""The newest value of one record, from one writer to any number of readers.
-
-When each process was last alive.
-"""
+"""The newest value of one record, from one writer to any number of readers."""
 
 from __future__ import annotations
 
@@ -26,8 +23,6 @@ class Heartbeat:
     """A monotonic time [ns] for each of several names; each is written by one process and read by any.
 
     Args:
-        path: the file.
-        create: make the file, or open it.
         names: of the processes; None, when opening: those in the file.
     """
 
@@ -76,11 +71,6 @@ class Mailbox:
     to copy it, even if the writer is writing the next value, or was suspended or killed while writing it.
 
     The last array written from or read into and its address are cached: use the same array each time.
-
-    Args:
-        path: the file.
-        dtype: of the record.
-        create: make the file, or open it.
     """
 
     def __init__(self, path: str | os.PathLike[str], dtype: np.dtype[Any], *, create: bool) -> None:

@@ -1,7 +1,4 @@
-"""A mapped file with a header that describes its contents, so that two processes cannot interpret it differently.
-
-Files mapped into memory without keeping their descriptors.
-"""
+"""A mapped file with a header that describes its contents, so that two processes cannot interpret it differently."""
 
 from __future__ import annotations
 
@@ -114,9 +111,6 @@ def array_address(path: Path, array: NDArray[Any], dtype: np.dtype[Any], writabl
 def made_file(path: Path, size: int) -> int:
     """Make a file with all its blocks: later, a full disk would cause a SIGBUS in the middle of a trial.
 
-    Returns:
-        Its descriptor.
-
     Raises:
         ShmError: it exists already, or the disk has no space for it.
     """
@@ -147,9 +141,6 @@ class Mapped:
     """A mapped file: header, control words, payload.
 
     Args:
-        path: the file.
-        kind: ring, mailbox or heartbeat.
-        dtype: of a record.
         capacity: records; None: that of the file.
         names: of control words; None: those of the file.
         slots: records in the payload, if different from the capacity.

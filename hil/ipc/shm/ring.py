@@ -27,10 +27,7 @@ class Ring:
     Rows become visible once their `append` is complete: a process killed during an `append` leaves no partial rows.
 
     Args:
-        path: the file.
-        dtype: of a row.
         capacity: rows [1]; None, when opening: that of the file.
-        create: make the file, or open it.
         must_not_lose: names of the readers that must not lose a row; None, when opening: those in the file.
     """
 

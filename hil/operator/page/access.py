@@ -54,9 +54,6 @@ class PageAccess:
     A session is a cookie that only somebody with the token can make: it is still valid after a restart of the server.
 
     Args:
-        token: that opens a session.
-        address: where the server listens, ADDRESS:PORT.
-        encrypted: the server speaks TLS.
         ticket: file of the token in the printed address, which opens one session; None: there is none.
         now_s: monotonic clock [s].
 
@@ -112,11 +109,7 @@ class PageAccess:
         return f"{self._set_cookie('')}; Max-Age=0"
 
     def opened(self, headers: Mapping[str, str]) -> Session | None:
-        """The session that a request belongs to; None: none that is valid.
-
-        Args:
-            headers: of the request, names in lower case.
-        """
+        """The session that a request belongs to; None: none that is valid."""
         try:
             cookie = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
         except CookieError:

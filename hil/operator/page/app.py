@@ -72,15 +72,7 @@ class _Guard:
 
 
 class Page:
-    """Makes the application.
-
-    Args:
-        access: who may open it.
-        rig: shared by all viewers.
-        runs: that can be shown.
-        shown: what it draws with now.
-        series: that viewers may subscribe to.
-    """
+    """Makes the application."""
 
     def __init__(
         self,

@@ -1,7 +1,4 @@
-"""What a browser may send over the WebSocket: JSON with a fixed schema, each command as on the command socket.
-
-What `hil operate` hands to the process of the page server: a file that only its owner can read.
-"""
+"""What a browser may send over the WebSocket: JSON with a fixed schema, each command as on the command socket."""
 
 from __future__ import annotations
 
@@ -53,13 +50,7 @@ class Subscribe(_Message, frozen=True, tag="subscribe"):
 
 
 class _RunNote(_Message, frozen=True):
-    """A change of the note and tags of a run.
-
-    Attributes:
-        note: takes the place of the former one; None leaves it.
-        add: tags that the run shall have.
-        remove: tags that it shall not have.
-    """
+    """A change of the note and tags of a run."""
 
     note: str | None = None
     add: tuple[str, ...] = ()
@@ -165,11 +156,7 @@ class DrawingInputs(msgspec.Struct, frozen=True):
 
 
 class DrawingInputsFile:
-    """What `hil operate` has last written for the page to draw with; it is read again when it is another.
-
-    Args:
-        folder: the runtime folder of the page server.
-    """
+    """What `hil operate` has last written for the page to draw with; it is read again when it is another."""
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / SHOWN

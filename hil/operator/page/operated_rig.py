@@ -31,7 +31,6 @@ class PageRig:
 
     Args:
         connect: makes a client of the command socket with that name. Raises CommandError.
-        feed: of the telemetry.
         realtime: the loop's clock is that of this computer; else the cut is timed when telemetry shows it.
 
     Attributes:
@@ -125,9 +124,6 @@ class PageRig:
         Args:
             command: the stop.
             viewer: who asked for it; its name stands in the reason.
-
-        Returns:
-            Done when the stop is answered. It raises CommandError: there is no answer.
         """
         kind = type(command).__name__
         if kind not in self._stopping:

@@ -31,7 +31,6 @@ class RunFolder:
     """The folder of the runs; those of a campaign are one folder deeper.
 
     Args:
-        folder: of the runs.
         read_record: command that prints JSON from the record of a run, with its folder and what of it added.
         annotation_of: the note and tags of a run. Raises ValueError: they cannot be read.
         annotate: changes them: a new note or None, tags to add, tags to remove. Raises ValueError: not allowed.
@@ -65,15 +64,7 @@ class RunFolder:
         return [self._described(folder, time_ns, folder == place) for time_ns, folder in folders]
 
     def file(self, name: str, kind: str) -> Path:
-        """A file of a run.
-
-        Args:
-            name: of the run, as listed.
-            kind: FIGURE, SUMMARY or REPORT.
-
-        Raises:
-            LookupError: there is none.
-        """
+        """A file of a run. Raises LookupError: there is none."""
         folder = self._run(name)
         path = _files(folder).get(kind)
         if path is None:
@@ -82,9 +73,6 @@ class RunFolder:
 
     def frames(self, name: str) -> list[tuple[float, str]]:
         """Time [s] and name of each frame of a run's camera; none if nothing has filmed it.
-
-        Args:
-            name: of the run, as listed.
 
         Raises:
             LookupError: there is no such run, or the table cannot be read.
@@ -95,15 +83,7 @@ class RunFolder:
             raise LookupError(str(error)) from None
 
     def frame(self, name: str, file: str) -> Path:
-        """A frame of a run's camera.
-
-        Args:
-            name: of the run, as listed.
-            file: its name.
-
-        Raises:
-            LookupError: there is none.
-        """
+        """A frame of a run's camera. Raises LookupError: there is none."""
         path = self._run(name) / "camera" / file
         links = path.parent.is_symlink() or path.is_symlink()
         if not _FRAME.fullmatch(file) or links or not path.is_file():
@@ -113,10 +93,7 @@ class RunFolder:
     def read(self, name: str, what: str, *series: str) -> bytes:
         """Something from the record of a run; another process reads it.
 
-        Args:
-            name: of the run, as listed.
-            what: impact, timing or traces, as JSON; or tdms, mat or mcap.
-            series: names of series, of traces.
+        `what`: impact, timing or traces, as JSON; or tdms, mat or mcap.
 
         Raises:
             LookupError: the run has nothing of that, or its record cannot be read.
@@ -132,16 +109,9 @@ class RunFolder:
         return done.stdout
 
     def annotate(self, name: str, note: str | None, add: Collection[str], remove: Collection[str]) -> Annotation:
-        """Change the note and tags of a run; they stand beside its record, which stays as it is.
+        """Change the note and tags of a run; they stand next to its record, which stays as it is.
 
-        Args:
-            name: of the run, as listed.
-            note: takes the place of the former one; None leaves it.
-            add: tags that it shall have.
-            remove: tags that it shall not have.
-
-        Returns:
-            Note and tags now.
+        `note`: takes the place of the former one; None leaves it.
 
         Raises:
             LookupError: there is no such run.
@@ -163,7 +133,7 @@ class RunFolder:
         for folder in _inside(self._folder):
             if _files(folder) or (folder / RECORD).is_file():
                 yield folder
-            # beside its trials a campaign has folders of pictures
+            # besides its trials a campaign has folders of pictures
             yield from (trial for trial in _inside(folder) if any((trial / one).is_file() for one in (RECORD, SUMMARY)))
 
     def _described(self, folder: Path, time_ns: int, running: bool) -> dict[str, Any]:

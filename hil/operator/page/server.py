@@ -18,11 +18,7 @@ _WAITING = 64
 
 
 def bind(address: str) -> socket.socket:
-    """A socket that listens at ADDRESS:PORT; * as the port: a free one.
-
-    Raises:
-        ValueError: it cannot be bound.
-    """
+    """A socket that listens at ADDRESS:PORT; * as the port: a free one. Raises ValueError: it cannot be bound."""
     host, _, port = address.rpartition(":")
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
@@ -40,10 +36,7 @@ def bind(address: str) -> socket.socket:
 def make_server(app: Starlette, certificate: Path | None, certificate_key: Path | None) -> uvicorn.Server:
     """The server of an application; SIGTERM ends it.
 
-    Args:
-        app: to serve.
-        certificate: file of the TLS certificate; None: no TLS.
-        certificate_key: file of its key.
+    `certificate`: file of the TLS certificate; None: no TLS.
 
     Raises:
         ValueError: certificate and key are not in order.

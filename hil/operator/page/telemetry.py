@@ -1,7 +1,4 @@
-"""Ticks and events of the running run, as the recorder publishes them.
-
-The newest entries of something, for several readers, each at its own pace; a slow one misses the oldest.
-"""
+"""Ticks and events of the running run, as the recorder publishes them."""
 
 from __future__ import annotations
 
@@ -22,9 +19,6 @@ T = TypeVar("T")
 
 class NewestEntries(Generic[T]):
     """Keeps the newest entries, and counts them all.
-
-    Args:
-        most: entries kept.
 
     Attributes:
         count: entries so far.

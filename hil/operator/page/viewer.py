@@ -39,13 +39,6 @@ class Viewer:
     Commands are sent one after the other by a client of their own, so that the lease belongs to this viewer alone. It
     is kept by what the browser sends: a viewer that is closed or asleep loses it. A stop waits for nothing.
 
-    Args:
-        socket: not accepted yet.
-        rig: shared by all viewers.
-        name: of this viewer, and of its client.
-        series: that it may subscribe to, by name.
-        session: that its browser has opened.
-
     Attributes:
         session: the same.
     """

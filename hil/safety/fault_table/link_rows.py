@@ -11,17 +11,20 @@ from hil.messages.fault import (
     SWITCHING_PRESSURE_RATIO,
     TIMEOUT_FACTOR,
 )
+from hil.messages.layout import INSTRUMENTS, OUTPUTS, ROLES
 from hil.safety.fault_table.row import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow
 from hil.safety.fault_table.times import ReactionTimes
 
+_ASKED = [name for name in ROLES if name not in ("drives", *OUTPUTS, *INSTRUMENTS)]
 ROWS = (
     FaultRow(
         13,
         "link lost",
         "ports of the devices, and an answer to each request or its repetition",
         ReactionTimes.lost,
-        f"drives: {LINK_LOST_NS / 1e6:g} ms; other devices: when they are next asked, at the latest after their "
-        "largest age (limits: daq_age_ms, valves_age_ms, loads_age_ms, servos_age_ms), as fault 1 or 2",
+        f"drives: {LINK_LOST_NS / 1e6:g} ms; {''.join(f'{name}: when they are next written; ' for name in OUTPUTS)}"
+        "other devices: when they are next asked, at the latest after their largest age (limits: "
+        f"{', '.join(f'{name}_age_ms' for name in _ASKED)}), as fault 1 or 2",
         "Safe on all other links. The port is opened again with growing pauses, to stop the device; the device is not "
         "driven again in that run",
         True,

@@ -12,7 +12,7 @@ from hil.messages.fault import (
     RESIDUAL_WINDOW_S,
     STANDS_SHARE,
 )
-from hil.messages.layout import COMMANDED, INSTRUMENTS, ROLES
+from hil.messages.layout import AGED, INSTRUMENTS, ROLES
 from hil.safety.fault_table.row import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow
 from hil.safety.fault_table.times import ReactionTimes
 from models.validity import VALIDITIES
@@ -33,16 +33,16 @@ ROWS = (
     FaultRow(
         2,
         "sensor stale",
-        f"age of the {', of the '.join(ROLES[name].says for name in COMMANDED)}; equal samples in a row of "
+        f"age of the {', of the '.join(ROLES[name].says for name in AGED)}; equal samples in a row of "
         "each channel (samples at full scale do not count; a simulated channel counts only if its noise is at least "
         "half a step of its converter)",
         ReactionTimes.stale,
-        f"{', '.join(f'limits.{name}_age_ms' for name in COMMANDED)}, or limits.frozen_samples "
+        f"{', '.join(f'limits.{name}_age_ms' for name in AGED)}, or limits.frozen_samples "
         "(limits.loads_frozen_samples) samples; and one tick",
         "Safe",
         True,
         BY_OPERATOR,
-        f"The text names the device. {', '.join(COMMANDED).capitalize()}: look at its power and cable. A channel: tap "
+        f"The text names the device. {', '.join(AGED).capitalize()}: look at its power and cable. A channel: tap "
         "the sensor; if its reading does not move, replace cable or sensor.",
         by_device=ReactionTimes.stales,
     ),

@@ -23,7 +23,7 @@ from hil.messages.fault import (
     STOP_WRITTEN_NS,
     TIMEOUT_FACTOR,
 )
-from hil.messages.layout import COMMANDED, SAMPLED
+from hil.messages.layout import AGED, INSTRUMENTS, OUTPUTS, SAMPLED
 from models.validity import VALIDITIES
 
 ByDevice = dict[str, float]
@@ -69,7 +69,7 @@ class ReactionTimes:
     def stales(self) -> ByDevice:
         """Of drives and valves by the age of their answer, of channels by the time of the equal samples."""
         config, limits = self._config, self._limits
-        by_device: ByDevice = {name: self.age(name) for name in COMMANDED if name in self._links}
+        by_device: ByDevice = {name: self.age(name) for name in AGED if name in self._links}
         if config.daq is not None and limits.frozen_samples:
             by_device["daq"] = config.daq.block_ms + 1e3 * limits.frozen_samples / config.daq.rate_hz
         if config.loads is not None and limits.loads_frozen_samples:
@@ -161,9 +161,14 @@ class ReactionTimes:
         return (CLAMPS_ALLOWED + 1) * self.tick_ms
 
     def losts(self) -> ByDevice:
-        """Of a device that is asked less often at the latest by the age of its newest answer."""
-        asked = [name for name in ("daq", "valves", "loads", "servos") if name in self._links]
-        return {"drives": LINK_LOST_NS / 1e6} | {name: self.age(name) + self.tick_ms for name in asked}
+        """Of a device that is asked less often at the latest by the age of its newest answer.
+
+        Outputs have no answer: their link is lost when they are next written.
+        """
+        written = [name for name in self._links if name in OUTPUTS]
+        asked = [name for name in self._links if name not in ("drives", *OUTPUTS, *INSTRUMENTS)]
+        times = {"drives": LINK_LOST_NS / 1e6} | {name: self.age(name) + self.tick_ms for name in asked}
+        return times | dict.fromkeys(written, self.tick_ms)
 
     def lost(self) -> float:
         """The longest of them."""

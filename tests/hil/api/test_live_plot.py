@@ -16,7 +16,7 @@ import zmq
 from jupyter_client.manager import start_new_kernel
 from matplotlib.image import imread
 
-from hil.api.live_plot import LivePlot
+from hil.api.operated import LivePlot
 
 # Until a kernel, or a plot, that says nothing is given up [s].
 PATIENCE_S = 300
@@ -28,7 +28,7 @@ result.plot()
 """,
     """
 import msgspec, zmq
-from hil.api.live_plot import LivePlot
+from hil.api.operated import LivePlot
 
 with zmq.Context() as context, context.socket(zmq.XPUB) as socket:
     socket.setsockopt(zmq.LINGER, 0)
@@ -77,7 +77,7 @@ def test_ticks_that_come_while_a_picture_is_drawn_are_all_in_the_next(monkeypatc
             pictures.append(repr(plots[0]))
             time.sleep(0.3)  # longer than between two pictures
 
-    monkeypatch.setattr("hil.api.live_plot.shown_in_cell", lambda _: Cell())
+    monkeypatch.setattr("hil.api.operated.shown_in_cell", lambda _: Cell())
     with followed({"speed_mps": "m/s"}) as (plot, send):
         plots = [plot]
         for number in range(300):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from drivers.interfaces import DeviceError
-from hil.app.command_server import CommandServer
+from hil.app.server_process import CommandServer
 from hil.config import load_config
 from hil.ipc.operator import SharedOperator
 from hil.messages.operator_input import NOTICES, Stop

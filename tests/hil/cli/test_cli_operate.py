@@ -29,7 +29,7 @@ SETTINGS = (
     "telemetry.endpoint=''",
 )  # fmt: skip
 STOP_BY_OPERATOR = 18
-PAGE = "hil.app.page.process"
+PAGE = "page_server"
 
 
 class Client(CommandClient):
@@ -68,11 +68,11 @@ def client(operating):
         yield one
 
 
-def server_of(process, module="hil.app.command_process"):
+def server_of(process, name="command_server"):
     """Process id of its command server, or of another one; None: it is not there."""
     for pid in descendants(process.pid):
         with suppress(OSError):  # it is gone meanwhile
-            if module.encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+            if f"hil.processes\0{name}\0".encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
                 return pid
     return None
 

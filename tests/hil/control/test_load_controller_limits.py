@@ -11,8 +11,7 @@ from hil.control.load_state import Doubts, DoubtSettings, doubt_names
 from hil.control.normal_force import LoadSettings, NormalForceController
 from hil.control.pressure import PressureSettings, RegulatedLoops
 from hil.control.wheel_speed import DirectSetPoints
-from hil.messages.load_limits import SOLVER
-from hil.messages.loads import LoadGoal, LoadMode
+from hil.messages.loads import SOLVER, LoadGoal, LoadMode
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 
 NO_TORQUE_NM = 0.5

@@ -7,8 +7,7 @@ import pytest
 from scipy.linalg import null_space
 
 from hil.control.allocation import Allocation, Allocator
-from hil.messages.load_limits import LoadLimits, binding_names
-from hil.messages.loads import LoadGoal, LoadMode
+from hil.messages.loads import LoadGoal, LoadLimits, LoadMode, binding_names
 from models.actuators.cylinder_forces import CylinderForces
 from models.actuators.linkage import Linkage
 from models.rover import rcp

@@ -49,10 +49,10 @@ def test_a_cylinder_with_one_way_has_only_that_valve_and_keeps_both_chambers(way
     assert layout.valves == (f"left_{way}", f"right_{way}")
     assert layout.regulators == ("supply",)
     place = WAYS.index(way)
-    assert layout.by_valve(((1, 2), (3, 4))) == ((1, 2)[place], (3, 4)[place])
+    assert layout.valve_layout.by_valve(((1, 2), (3, 4))) == ((1, 2)[place], (3, 4)[place])
     powered = [False, False]
     powered[place] = True
-    assert layout.by_cylinder((True, True), without=False) == (tuple(powered), tuple(powered))
+    assert layout.valve_layout.by_cylinder((True, True), without=False) == (tuple(powered), tuple(powered))
     assert tick_dtype(layout)["pressure_Pa"].shape == tick_dtype(layout)["valves"].shape == (2, 2)
     assert Layout.from_json(layout.to_json()) == layout
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hil.messages.load_limits import LoadLimits, limit_errors
+from hil.messages.loads import LoadLimits, limit_errors
 
 WHEELS = ("front_left", "front_right", "rear_left", "rear_right")
 

@@ -1,4 +1,4 @@
-"""A role of devices is added by its row, its signals and its places in the stages of a tick: all else follows."""
+"""A role of devices is added by its row, its places in the stages of a tick, and its driver: all else follows."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-# Its messages are its own.
-MESSAGES = """
+# The maker's package: messages, sections, drivers, and the devices of a rig that is simulated in the loop's process.
+LAMP = """
+from __future__ import annotations
+
 import msgspec
 
 
@@ -26,42 +28,120 @@ class LampCommand(msgspec.Struct, frozen=True, gc=False):
     t_ns: int
     bright: tuple[float, ...]
     on: bool
+
+
+class StrobeCommand(msgspec.Struct, frozen=True, gc=False):
+    t_ns: int
+    flash: bool
+"""
+MAKER = """
+from typing import ClassVar, Literal
+
+from drivers.device_sections import DeviceSection
+from drivers.driver_type import DriverType
+from drivers.interfaces import Health
+from lamp import LampSample
+
+
+class LampSection(DeviceSection):
+    role: ClassVar[str] = "lamp"
+    driver: Literal["glow"]
+    rate_hz: float = 50.0
+
+    @property
+    def parts(self):
+        return ("left", "right")
+
+
+class StrobeSection(DeviceSection):
+    role: ClassVar[str] = "strobe"
+    driver: Literal["glow"]
+
+    @property
+    def parts(self):
+        return ("strobe",)
+
+
+class SimStrobe:
+    def __init__(self, plant):
+        self._plant, self.written = plant, []
+
+    def open(self): ...
+
+    def close(self): ...
+
+    def health(self):
+        return Health("strobe", True, 0, "")
+
+    def write(self, command):
+        self.written.append(command)
+
+
+class SimLamp(SimStrobe):
+    def read(self, t_ns):
+        newest = self.written[-1] if self.written else None
+        lit, confirmed = (newest.bright, newest.t_ns) if newest else ((0.0, 0.0), -1)
+        silent = 1.0 < t_ns * 1e-9 < 1.5 and getattr(self, "silent", False)
+        return None if silent else LampSample(1, t_ns, tuple(100.0 * one for one in lit), confirmed)
+
+
+class Lamp(DriverType[LampSection]):
+    name, role, settings = "glow", "lamp", LampSection
+
+    def make(self, section, rig, host=None, alive=None):
+        raise NotImplementedError
+
+    def in_process(self, section, plant):
+        return SimLamp(plant)
+
+
+class Strobe(Lamp):
+    role, settings = "strobe", StrobeSection
+
+    def in_process(self, section, plant):
+        return SimStrobe(plant)
+
+
+GLOW = Lamp(), Strobe()
 """
 # What stands before which place of which file of the product.
 CHANGES = {
     "layout": [
-        ("    soil_parameters: tuple[str, ...] = ()\n", "    lamps: tuple[str, ...] = ()\n"),
         (
             '    "loads": Role(',
             """    "lamp": Role(
-        "lamps", "brightness", attrgetter("lamps"), LampSample, 8,
-        unread=lambda layout: LampSample(0, 0, (0.0,) * len(layout.lamps), -1),
+        "lamps", "brightness", attrgetter("lamp"), LampSample, 8,
+        unread=lambda layout: LampSample(0, 0, (0.0,) * len(layout.lamp), -1),
         command=LampCommand, fields={"bright": "bright", "on": "lamp_on"}, held="dark",
-        safe=lambda t_ns, layout: LampCommand(t_ns, (0.0,) * len(layout.lamps), False), urgent=attrgetter("on"),
+        safe=lambda t_ns, layout: LampCommand(t_ns, (0.0,) * len(layout.lamp), False), urgent=attrgetter("on"),
+        wanted=lambda asked: ((0.5,) * 2, not asked.cut),
+        signals=(
+            Signal("bright", "f8", "1", "commanded", "command.bright", "lamp", by_name=True),
+            Signal("lamp_on", "u1", "1", "commanded", "command.lamp_on", needs="lamp", flag=True),
+            Signal("lamp_t_ns", "i8", "ns", "when it was measured", "samples.lamp.t_ns", needs="lamp"),
+            Signal("lamp_acknowledged_ns", "i8", "ns", "confirmed", "samples.lamp.acknowledged_ns", needs="lamp"),
+            Signal("seen_lx", "f8", "lx", "measured", "samples.lamp.seen_lx", "lamp", by_name=True),
+        ),
+    ),
+    "strobe": Role(
+        "strobe", "flashes", attrgetter("strobe"), None, 8, command=StrobeCommand, fields={"flash": "flash"},
+        held="dark", safe=lambda t_ns, layout: StrobeCommand(t_ns, False), urgent=attrgetter("flash"),
+        wanted=lambda asked: (not asked.cut,),
+        signals=(Signal("flash", "u1", "1", "1 while it flashes", "command.flash", needs="strobe", flag=True),),
     ),
 """,
         ),
-        ("from drivers.valve_layout", "from lamp import LampCommand, LampSample\n"),
-    ],
-    "signals": [
-        (
-            '    Signal("daq_age_ns"',
-            """    Signal("bright", "f8", "1", "commanded", "command.bright", "lamps", by_name=True),
-    Signal("lamp_on", "u1", "1", "commanded", "command.lamp_on", needs="lamps", flag=True),
-    Signal("lamp_t_ns", "i8", "ns", "when it was measured", "samples.lamp.t_ns", needs="lamps"),
-    Signal("lamp_acknowledged_ns", "i8", "ns", "confirmed", "samples.lamp.acknowledged_ns", needs="lamps"),
-    Signal("seen_lx", "f8", "1", "measured", "samples.lamp.seen_lx", "lamps", by_name=True),
-""",
-        )
+        ("from drivers.valve_layout", "from lamp import LampCommand, LampSample, StrobeCommand\n"),
     ],
     "stages": [
         ("    motion: Reading | None = None\n", "    lamp: object = None\n"),
         (
             "    joint_angle_rad: ByServo = ()\n    servos_cut",
-            "    bright: tuple[float, ...] = ()\n    lamp_on: bool = False\n",
+            "    bright: tuple[float, ...] = ()\n    lamp_on: bool = False\n    flash: bool = False\n",
         ),
     ],
 }
+AT_MOST_FILES = 4
 RUN = """
 import math, sys
 from pathlib import Path
@@ -69,7 +149,9 @@ from types import SimpleNamespace
 
 import msgspec
 
-from hil.config.rig import Rig
+import hil
+from hil.analysis.replay import replay
+from hil.app.page.content import page_content
 from hil.app.run_loop import record_meta
 from hil.config import load_config
 from hil.config.rig import Rig
@@ -88,25 +170,35 @@ from hil.runtime.rig_io import RigIO
 from hil.safety.arming import arming_checks
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
 from hil.safety.monitor import SafetyMonitor
-from lamp import LampCommand, LampSample
+from lamp import LampCommand, LampSample, StrobeCommand
 
-config, folder = load_config("sim_impact"), Path(sys.argv[1])
-config.__dict__["layout"] = layout = msgspec.structs.replace(config.layout, lamps=("left", "right"))
+glow = ["devices={lamp: {driver: glow}, strobe: {driver: glow}}"]
+config, folder = load_config("sim_impact", glow), Path(sys.argv[1])
+layout = config.layout
+assert (layout.lamp, layout.strobe) == (("left", "right"), ("strobe",))
 shared = RunMemory(folder, config, {})
 taken, woken = [], []
 device = SimpleNamespace(write=taken.append, read=lambda t_ns: LampSample(3, t_ns, (0.5, 0.25), 7))
 bridge = LinkBridge(shared, "lamp", feed_of(shared, "lamp", device))
 lamp = shared_device(shared, "lamp", lambda: woken.append(1))
+flashed = []
+out = feed_of(shared, "strobe", SimpleNamespace(write=flashed.append))
+strobe = shared_device(shared, "strobe", lambda: woken.append(2))
 still = SimpleNamespace(read=lambda t_ns: None, write=lambda command: None)
-rig_io = RigIO(layout, {"drives": still, "lamp": lamp})
-command = msgspec.structs.replace(rig_io.stop(5), state=0, bright=(0.1, 0.2), lamp_on=True)
+rig_io = RigIO(layout, {"drives": still, "lamp": lamp, "strobe": strobe})
+command = msgspec.structs.replace(rig_io.stop(5), state=0, bright=(0.1, 0.2), lamp_on=True, flash=True)
 rig_io.command(9, command)
 shared.heartbeat.beat("loop", 1_000)
 bridge.publish_samples(20)
 bridge.apply_commands(21, 1_000)
 bridge.stop(30)
 assert taken == [LampCommand(9, (0.1, 0.2), True), LampCommand(30, (0.0, 0.0), False)]
-assert woken == [1]
+out.apply_commands(0)
+assert not out.stopped(30)
+out.stop(30)
+assert out.stopped(30)
+assert flashed == [StrobeCommand(9, True), StrobeCommand(30, False)]
+assert woken == [1, 2]
 samples = rig_io.sample(40)
 assert samples.lamp == LampSample(3, 20, (0.5, 0.25), 7)
 late = rig_io.sample(320_000_020)
@@ -137,11 +229,30 @@ publisher, sent = Publisher("", 100.0, 1000.0, 0.0, layout), []
 publisher._send = lambda topic, payload: sent.append(payload)
 publisher._publish(row.array[0])
 assert sent[0]["seen_lx"] == {"left": 0.5, "right": 0.25}
+
+ran = hil.run(load_config("sim_impact", [*glow, "experiment=jog", "jog.seconds=0.3"])).save(folder.parent / "ran")
+record = read_trial(ran, trusted=True)
+moved, safe = record.tick["cut"] == 0, record.tick["safe"] == 1
+assert moved.any()
+for name in ("flash", "lamp_on"):
+    assert (record.tick[name] == moved).all()
+assert set(record.tick["seen_lx"][moved].flat) == {50.0}
+assert not replay(ran).differences
+page = page_content(Rig(config), None)
+series = {one["name"]: one["unit"] for one in page["series"]}
+assert (series["flash"], series["lamp_on"], series["seen_lx/left"]) == ("1", "1", "lx")
+assert page["limits"]["lamp_age_ms"] == 200.0
+bounds, rows = ReactionTimes(config), FAULT_TABLE
+assert rows[Fault.SENSOR_STALE].by_device(bounds)["lamp"] == 201.0
+assert rows[Fault.LINK_LOST].by_device(bounds)["strobe"] == 1.0
+assert "strobe: when they are next written" in page["faults"]["13"]["bound"]
 """
 
 
 @pytest.mark.slow
-def test_a_role_of_three_product_files_has_link_memory_record_telemetry_arming_check_and_age_limit(tmp_path: Path):
+def test_a_role_and_an_output_of_two_product_files_have_run_record_replay_page_and_fault_table(
+    tmp_path: Path,
+):
     tree = tmp_path / "tree"
     messages = tree / "hil" / "messages"
     messages.mkdir(parents=True)
@@ -155,7 +266,13 @@ def test_a_role_of_three_product_files_has_link_memory_record_telemetry_arming_c
             assert text.count(before) == 1, (name, before)
             text = text.replace(before, added + before)
         (messages / f"{name}.py").write_text(text, encoding="utf-8")
-    (tree / "lamp.py").write_text(MESSAGES, encoding="utf-8")
+    assert len(CHANGES) <= AT_MOST_FILES
+    (tree / "lamp.py").write_text(LAMP, encoding="utf-8")
+    (tree / "maker.py").write_text(MAKER, encoding="utf-8")
+    about = tree / "glow-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: glow\nVersion: 1.0\n", encoding="utf-8")
+    (about / "entry_points.txt").write_text("[rover_hil.drivers]\nglow = maker:GLOW\n", encoding="utf-8")
     (tmp_path / "run").mkdir()
     environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(

@@ -39,5 +39,5 @@ def test_a_process_imports_no_more_than_it_needs(module, without):
 def test_no_process_that_we_start_has_threads_of_a_linear_algebra_library(monkeypatch):
     given = {}
     monkeypatch.setattr(lifecycle.subprocess, "Popen", lambda command, **options: given.update(options))
-    lifecycle.Process("hil.processes.watchdog", "run")
+    lifecycle.Process("watchdog", "run")
     assert given["env"]["OPENBLAS_NUM_THREADS"] == "1"

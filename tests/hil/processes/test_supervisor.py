@@ -33,7 +33,7 @@ def supervisor(shared, monkeypatch):
     def popen(command, **how):
         if "-m" not in command:  # not a worker
             return start(command, **how)
-        name = command[command.index("-m") + 1].rpartition(".")[2]
+        name = command[command.index("hil.processes") + 1]
         return start([sys.executable, "-c", played[name]], **how)
 
     monkeypatch.setattr(lifecycle.subprocess, "Popen", popen)

@@ -14,9 +14,9 @@ from websockets.sync.client import connect
 
 from drivers.extras import install_command
 from drivers.interfaces import DeviceError
-from hil.app.command_server import CommandServer
 from hil.app.page import server as server_module
 from hil.app.page.server import PageServer
+from hil.app.server_process import CommandServer
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.operator.curve import new_keys

@@ -12,8 +12,8 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 from websockets.sync.client import connect
 
-from hil.app.command_server import CommandServer
 from hil.app.page.server import PageServer
+from hil.app.server_process import CommandServer
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.operator.curve import new_keys

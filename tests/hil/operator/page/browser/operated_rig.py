@@ -118,7 +118,7 @@ class OperatedRig:
         """Process id of the page server; None: it is not there."""
         for pid in descendants(self._process.pid):
             with suppress(OSError):
-                if b"hil.app.page.process" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                if b"hil.processes\0page_server" in Path(f"/proc/{pid}/cmdline").read_bytes():
                     return pid
         return None
 
