@@ -29,11 +29,6 @@ def confirmed_in_order(device: str, ticks: Recorded, events: Rows) -> Check:
 
     A link that was lost and opened again has confirmed nothing yet, which is recorded as -1. A stop by the dead-man of
     a link (fault 43) was given by no tick.
-
-    Args:
-        device: its name.
-        ticks: in order, rows of `/tick`.
-        events: of the record.
     """
     faults = faults_of(events)
     opened = faults["tick"][np.isin(faults["id"], REOPENED_AFTER)].min(initial=_EVER)
@@ -92,11 +87,7 @@ def confirmed_in_time(device: str, ticks: Recorded, fields: Sequence[str], limit
 
 
 class _Lags:
-    """Until commands are confirmed.
-
-    Args:
-        limit_ns: longer is late [ns].
-    """
+    """Until commands are confirmed. One over `limit_ns` is late."""
 
     def __init__(self, limit_ns: int) -> None:
         self._limit_ns, self._newest_ns = limit_ns, -_EVER
@@ -160,10 +151,7 @@ def cut_in_safe(ticks: Recorded) -> Check:
 def safe_after_fault(ticks: Recorded, events: Rows, only_recorded: Collection[Fault]) -> Check:
     """Safe is latched by a fault, in its tick or the next, and stays until an operator has cleared each fault.
 
-    Args:
-        ticks: in order, rows of `/tick`.
-        events: of the record.
-        only_recorded: faults that latch nothing.
+    Faults of `only_recorded` latch nothing.
     """
     item, allowed = "Safe after a fault", "Safe from the first fault on, until each is cleared, and not before"
     changes = _latched_after(ticks, events, only_recorded)
@@ -230,10 +218,7 @@ def _tick_of_cut(impact: np.void, ticks: Rows, release: Release | None) -> int:
 def cut_at_impact(ticks: Recorded, events: Rows, release: Release | None = None) -> Check:
     """The drives are cut in the tick that reacts to an impact, or when the release of the trial is due.
 
-    Args:
-        ticks: in order, rows of `/tick`.
-        events: of the record.
-        release: of an impact trial; None: any other experiment.
+    `release` is None but in an impact trial.
     """
     item, allowed = "cut at the impact", "drives cut in the reaction tick"
     if release is not None and release.kind != "automatic":

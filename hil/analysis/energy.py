@@ -49,27 +49,16 @@ class EnergyCurve(TypedDict):
 
 @dataclass(frozen=True)
 class MassSet:
-    """Where the energy peaks with other masses.
+    """Where the energy peaks with other masses."""
 
-    Attributes:
-        masses: what differs from the config.
-        total_kg: mass of the rover.
-        peak_angle_deg: angle of the peak; None: none between 10 and 90 degrees.
-        peak_energy_J: T_c there.
-    """
-
-    masses: str
-    total_kg: float
-    peak_angle_deg: float | None
-    peak_energy_J: float | None
+    masses: str  # what differs from the config
+    total_kg: float  # mass of the rover
+    peak_angle_deg: float | None  # angle of the peak; None: none between 10 and 90 degrees
+    peak_energy_J: float | None  # T_c there
 
 
 def energy_curve(rig: Rig, angles_deg: Sequence[float]) -> EnergyCurve:
-    """T_c over the angle.
-
-    Args:
-        rig: rover with its payload, and speed.
-        angles_deg: rising angles, at least one.
+    """T_c over the angle. `angles_deg` rise, and there is at least one.
 
     Returns:
         `angles_deg`, `energy_J` (one each) and `peak_angle_deg`: of the maximum inside the range of the angles, found

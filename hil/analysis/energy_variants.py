@@ -47,27 +47,18 @@ _MOST_ROUNDS, _CLOSE = 100, 1e-9
 
 
 class Compliance(TypedDict):
-    """First hit of the front wheels on springs of the legs' stiffness, against a plate.
+    """First hit of the front wheels on springs of the legs' stiffness, against a plate."""
 
-    Attributes:
-        leg_stiffness_Npm: of each leg, forward.
-        leg_stiffness_up_Npm: upward.
-        rigid_energy_J: T_c of the rigid rover at each angle.
-        energy_J: most that the plate's springs hold at once in the first hit.
-        peak_force_N: over both wheels at that time.
-        time_s: of it after the touch.
-        plate_stiffness_Npm: of a linear spring with the plate's peak force at that energy, a wheel.
-        over_plate: the first hit at `trial.angle_deg` over the plate: `stiffness_Npm`, `energy_J`.
-    """
-
-    leg_stiffness_Npm: float
-    leg_stiffness_up_Npm: float
-    rigid_energy_J: list[float]
-    energy_J: list[float]
-    peak_force_N: list[float]
-    time_s: list[float]
-    plate_stiffness_Npm: list[float]
-    over_plate: dict[str, list[float]]
+    leg_stiffness_Npm: float  # of each leg, forward
+    leg_stiffness_up_Npm: float  # upward
+    rigid_energy_J: list[float]  # T_c of the rigid rover at each angle
+    energy_J: list[float]  # most that the plate's springs hold at once in the first hit
+    peak_force_N: list[float]  # over both wheels at that time
+    time_s: list[float]  # of it after the touch
+    plate_stiffness_Npm: list[float]  # of a linear spring with the plate's peak force at that energy, a wheel
+    over_plate: dict[
+        str, list[float]
+    ]  # the first hit at `trial.angle_deg` over the plate: `stiffness_Npm`, `energy_J`.
 
 
 def compliance(rig: Rig, angles_deg: Sequence[float]) -> Compliance:
@@ -181,15 +172,10 @@ _BASE = ("base_roll", "base_pitch", "base_yaw")
 
 
 class Sensitivity(TypedDict):
-    """dT_c/dq at the neutral posture.
+    """dT_c/dq at the neutral posture."""
 
-    Attributes:
-        coordinates: the base's rotations about its own axes, and the joints but the wheels' own.
-        gradient_Jprad: of each coordinate, one number an angle.
-    """
-
-    coordinates: list[str]
-    gradient_Jprad: list[list[float]]
+    coordinates: list[str]  # the base's rotations about its own axes, and the joints but the wheels' own
+    gradient_Jprad: list[list[float]]  # of each coordinate, one number an angle
 
 
 def sensitivity(rig: Rig, angles_deg: Sequence[float]) -> Sensitivity:
@@ -240,17 +226,12 @@ def _mJpdeg(value_Jprad: float) -> float:
 
 
 class _StandingCurve(TypedDict):
-    """At each angle; the front wheels touch only the obstacle, the others level ground, the joints are at their start.
+    """At each angle: front wheels touch only the obstacle, the others level ground, the joints are at their start."""
 
-    Attributes:
-        friction_needed: least coefficient of friction that holds the rover; None: none does.
-        load_share: by wheel, its normal force over the weight with that friction; None: there is none.
-        stability_deg: margin to tipping over; None: the contacts span no polygon.
-    """
-
-    friction_needed: list[float | None]
+    friction_needed: list[float | None]  # least coefficient of friction that holds the rover; None: none does
+    # by wheel, its normal force over the weight with that friction; None: there is none.
     load_share: dict[str, list[float | None]]
-    stability_deg: list[float | None]
+    stability_deg: list[float | None]  # margin to tipping over; None: the contacts span no polygon
 
 
 def standing_curve(rig: Rig, angles_deg: Sequence[float]) -> _StandingCurve:

@@ -50,18 +50,13 @@ class ForeignRecordError(ValueError):
 
 
 class SensorColumn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the force on a sensor stands.
+    """Where the force on a sensor stands."""
 
-    Attributes:
-        column: name of the column: of CSV as in its header, of TDMS `group/channel`, of MAT the variable, `a.b` of a
-            struct, with `:2` behind it the second column of a matrix.
-        unit: of force on the plate, or of the sensor's voltage.
-        scale: by which the numbers are multiplied: -1 where a push is negative.
-    """
-
+    # name of the column: of CSV as in its header, of TDMS `group/channel`, of MAT the variable, `a.b` of a struct, with
+    # `:2` behind it the second column of a matrix.
     column: str
-    unit: Literal["N", "kN", "mN", "lbf", "V", "mV"]
-    scale: float = 1.0
+    unit: Literal["N", "kN", "mN", "lbf", "V", "mV"]  # of force on the plate, or of the sensor's voltage
+    scale: float = 1.0  # by which the numbers are multiplied: -1 where a push is negative
 
 
 class Time(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -80,17 +75,11 @@ class Map(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ForeignSamples(NamedTuple):
-    """Samples as a rig's own data acquisition gives them.
+    """Samples as a rig's own data acquisition gives them."""
 
-    Attributes:
-        t_ns: (n,) from the first sample on [ns].
-        volts: (n, channels) [V].
-        notes: what was done to the data, in words.
-    """
-
-    t_ns: NDArray[np.int64]
-    volts: Floats
-    notes: tuple[str, ...]
+    t_ns: NDArray[np.int64]  # (n,) from the first sample on [ns]
+    volts: Floats  # (n, channels) [V]
+    notes: tuple[str, ...]  # what was done to the data, in words
 
 
 def read_map(path: Path) -> Map:

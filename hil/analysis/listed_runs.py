@@ -39,10 +39,7 @@ class FilterError(ValueError):
 
 
 class RunFilter:
-    """A condition on the values of a run.
-
-    Args:
-        text: the condition. A dotted name such as `loop.late` is the flat name of a nested value.
+    """A condition on the values of a run. A dotted name such as `loop.late` is the flat name of a nested value.
 
     Attributes:
         names: of the values that it asks for, in the order of the text.
@@ -76,11 +73,7 @@ class RunFilter:
     def __call__(self, run: Mapping[str, Any]) -> bool:
         """Whether it holds of a run. A value that the run does not have is null: no comparison with it holds but !=.
 
-        Args:
-            run: its values by flat name.
-
-        Raises:
-            FilterError: values are compared that cannot be, such as a text and a number.
+        Raises FilterError: values are compared that cannot be, such as a text and a number.
         """
         try:
             return bool(self._value(self._body, run))

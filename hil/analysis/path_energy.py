@@ -54,8 +54,7 @@ class _PlannedPath(NamedTuple):
 def energy_per_metre(rig: Rig) -> FloatArray:
     """Energy of a metre (61,) [J/m] on grades from -30 to 30 degrees; infinite where the wheels find no such pull.
 
-    Raises:
-        ConfigError: the ground is not soil.
+    Raises ConfigError: the ground is not soil.
     """
     refuse_unfit(rig.config, "energy of a metre", ground_of("soil", "scan"))
     rover = rig.nominal.make_rover()
@@ -91,9 +90,7 @@ def _of_grade(rig: Rig, rover: Rover, grade: float) -> float:
 def energy_per_radian(rig: Rig, radius_m: float = TURN_RADIUS_M) -> float:
     """Energy that a turn by a radian adds to a drive on level ground [J/rad], by the speeds of both sides alone.
 
-    Args:
-        rig: with soil.
-        radius_m: of the arc [m].
+    The arc has that radius [m].
     """
     ground = replace(rig.nominal.ground, relief=None, pitch=0.0, roll=0.0, regions=())
     level = replace(rig.nominal, obstacle=None, ground=ground)

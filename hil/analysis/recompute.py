@@ -42,21 +42,13 @@ FORMER = {*KEYS, *PEAK_KEYS, *GROUSER_KEYS, "filtered_peak_N", "filtered_peak_u9
 
 
 class Recomputed(NamedTuple):
-    """Ticks and summary worked out from a record.
+    """Ticks and summary worked out from a record."""
 
-    Attributes:
-        summary: without digests; None for what no record holds.
-        left_out: keys of those, as in `loop.late`.
-        lacking: why the cycle could not be run again, so that what it alone knows is None, too; empty if it could.
-        ticks: that were run again.
-        differences: of those ticks and their events from the record, beyond TOLERANCE.
-    """
-
-    summary: Summary
-    left_out: tuple[str, ...]
-    lacking: str
-    ticks: int
-    differences: list[Difference]
+    summary: Summary  # without digests; None for what no record holds
+    left_out: tuple[str, ...]  # keys of those, as in `loop.late`
+    lacking: str  # why the cycle could not be run again, so that what it alone knows is None, too; empty if it could
+    ticks: int  # that were run again
+    differences: list[Difference]  # of those ticks and their events from the record, beyond TOLERANCE
 
 
 @dataclass
@@ -132,10 +124,6 @@ def recompute(
 
 def disagreements(said: Mapping[str, Any], found: Recomputed) -> tuple[list[str], list[str], int]:
     """Hold a summary against the one worked out from the record.
-
-    Args:
-        said: as in summary.json.
-        found: worked out.
 
     Returns:
         What differs, in words; keys that could not be worked out; how many numbers and words could.

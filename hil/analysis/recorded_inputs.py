@@ -40,12 +40,7 @@ from hil.version import running_version
 
 
 class RecordedInputs:
-    """What the devices said in each tick of a record.
-
-    Args:
-        record: with all sensor samples.
-        ticks: some of its ticks.
-        layout: of the rig.
+    """What the devices said in each tick of a record. The record has all sensor samples.
 
     Attributes:
         ticks: those that `seek` turns to; others later in the record may take their place.
@@ -179,8 +174,7 @@ def replayable_config(record: OpenRecord) -> Config:
 def known_until(record: OpenRecord, clock: str, summary: Mapping[str, Any] | None) -> int:
     """The first tick that an exception ended before it had a row, so that what it took in is not known; or NEVER.
 
-    Raises:
-        CannotReplayError: ticks are missing that neither the clock has skipped nor an exception has ended.
+    Raises CannotReplayError: ticks are missing that neither the clock has skipped nor an exception has ended.
     """
     gaps = list(holes_of(rows["tick"] for rows in in_blocks(record.tick)))
     faults = faults_of(record.events)
@@ -199,8 +193,7 @@ def known_until(record: OpenRecord, clock: str, summary: Mapping[str, Any] | Non
 def replayable_ticks(record: OpenRecord, until: int) -> Recorded:
     """Ticks with all sensor samples that they took in, and those from `until` on, of which not all is asked.
 
-    Raises:
-        CannotReplayError: there are none, or blocks of samples are missing between others.
+    Raises CannotReplayError: there are none, or blocks of samples are missing between others.
     """
     fields = {group: field for group, field in SEQUENCE.items() if field in (record.tick.dtype.names or ())}
     there = {group: list(_whole_numbers(record.samples(group))) for group in fields}

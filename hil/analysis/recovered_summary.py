@@ -45,15 +45,11 @@ def recover(run: Path) -> tuple[Recovered | None, str]:
 
     A summary that does not match the record is kept as `summary.killed.json`.
 
-    Args:
-        run: its folder.
+    Raises NothingToRecoverError: record and summary are there, or the run is still going on, or left nothing; OSError:
+    the disk is full or the folder cannot be written.
 
     Returns:
         What was made of the record, None if it was whole; and what became of the summary, in words.
-
-    Raises:
-        NothingToRecoverError: record and summary are there, or the run is still going on, or left nothing.
-        OSError: the disk is full or the folder cannot be written.
     """
     place, made, matches = run / SUMMARY, None, False
     try:

@@ -45,25 +45,16 @@ class EndedByItselfError(NothingToRecoverError):
 
 @dataclass(frozen=True)
 class Recovered:
-    """What was made of a killed run, and what is missing.
+    """What was made of a killed run, and what is missing."""
 
-    Attributes:
-        ticks: rows of `/tick`, and how many of them the file of the killed recorder did not have.
-        samples: rows of `/daq/raw`, and the same.
-        events: names, in order.
-        ticks_missing: first and last tick of each hole: skipped by the clock, or lost.
-        blocks_missing: first and last sequence number of each hole in the blocks of sensor samples.
-        lost_ms: from the last tick in the file to when the loop last was alive; None if that is not known.
-        finished: the recorder had finished the file by itself, nothing had to be made.
-    """
-
-    ticks: tuple[int, int]
-    samples: tuple[int, int]
-    events: tuple[str, ...]
-    ticks_missing: tuple[tuple[int, int], ...]
+    ticks: tuple[int, int]  # rows of `/tick`, and how many of them the file of the killed recorder did not have
+    samples: tuple[int, int]  # rows of `/daq/raw`, and the same
+    events: tuple[str, ...]  # names, in order
+    ticks_missing: tuple[tuple[int, int], ...]  # first and last tick of each hole: skipped by the clock, or lost
+    # first and last sequence number of each hole in the blocks of sensor samples.
     blocks_missing: tuple[tuple[int, int], ...]
-    lost_ms: float | None
-    finished: bool
+    lost_ms: float | None  # from the last tick in the file to when the loop last was alive; None if that is not known
+    finished: bool  # the recorder had finished the file by itself, nothing had to be made
 
 
 def recover(run: Path, shared: RunMemory | None = None) -> Recovered:

@@ -42,25 +42,15 @@ Rows = NDArray[np.void]
 
 
 class Difference(NamedTuple):
-    """A field of the ticks that differs somewhere; or `event` or `exception`, with their names for numbers.
+    """A field of the ticks that differs somewhere; or `event` or `exception`, with their names for numbers."""
 
-    Attributes:
-        field: its name.
-        first_tick: first tick in which it differs.
-        element: which number of the field differs there first, empty if it is one number.
-        recorded: that number as recorded, None where there is nothing.
-        replayed: and as replayed.
-        ticks: how many ticks differ.
-        largest: largest difference, None where one of both is no finite number.
-    """
-
-    field: str
-    first_tick: int
-    element: tuple[int, ...]
-    recorded: float | str | None
-    replayed: float | str | None
-    ticks: int
-    largest: float | None
+    field: str  # its name
+    first_tick: int  # first tick in which it differs
+    element: tuple[int, ...]  # which number of the field differs there first, empty if it is one number
+    recorded: float | str | None  # that number as recorded, None where there is nothing
+    replayed: float | str | None  # and as replayed
+    ticks: int  # how many ticks differ
+    largest: float | None  # largest difference, None where one of both is no finite number
 
 
 def tick_differences(
@@ -108,10 +98,7 @@ def together(differences: Sequence[Difference]) -> Difference:
 def event_differences(recorded: Rows, replayed: Rows, *, exact: bool = True) -> list[Difference]:
     """Events that are in one of both only, in whatever order.
 
-    Args:
-        recorded: rows of `EVENT`.
-        replayed: the same.
-        exact: bit for bit; else numbers to nine digits.
+    They are compared bit for bit if `exact`; else numbers to nine digits.
     """
     old, new = ({_identity(row, exact): row for row in rows} for rows in (recorded, replayed))
     lost, more = ([rows[key] for key in rows.keys() - others.keys()] for rows, others in ((old, new), (new, old)))
@@ -163,21 +150,13 @@ IN_SAFE = ("safe", "cut", "valves", "set_speed_radps", "servos_cut")
 
 @dataclass(frozen=True)
 class Replay:
-    """What came of it.
+    """What came of it."""
 
-    Attributes:
-        ticks: replayed and compared.
-        differences: none if today's program does the same, bit for bit.
-        recorded_version: of the program that made the record.
-        version: of this one.
-        notes: what was left out, and why.
-    """
-
-    ticks: int
-    differences: list[Difference]
-    recorded_version: str
-    version: str
-    notes: list[str]
+    ticks: int  # replayed and compared
+    differences: list[Difference]  # none if today's program does the same, bit for bit
+    recorded_version: str  # of the program that made the record
+    version: str  # of this one
+    notes: list[str]  # what was left out, and why
 
 
 def replay(run: Path, *, unverified: bool = False, progress: Progress = lambda *_: None) -> Replay:
@@ -220,19 +199,12 @@ def _replayed(record: OpenRecord, summary: Mapping[str, Any] | None, progress: P
 
 
 class _RepeatedRun(NamedTuple):
-    """What came of a cycle that was run again.
+    """What came of a cycle that was run again."""
 
-    Attributes:
-        cycle: after the last tick.
-        ticks: that have a row.
-        raised: the exception that ended it early, if one did.
-        differences: of its ticks and events from the record.
-    """
-
-    cycle: Cycle
-    ticks: int
-    raised: list[Difference]
-    differences: list[Difference]
+    cycle: Cycle  # after the last tick
+    ticks: int  # that have a row
+    raised: list[Difference]  # the exception that ended it early, if one did
+    differences: list[Difference]  # of its ticks and events from the record
 
 
 class _Outputs(MemorySink):

@@ -63,10 +63,7 @@ def cyclictest_version() -> str | None:
 def cyclictest(seconds: float, fifo_priority: int, lock_memory: bool) -> Counts | None:
     """Histogram of its wake-up latency [us], at 1 kHz; None if it is not installed or may not run.
 
-    Args:
-        seconds: duration.
-        fifo_priority: same as for the loop; 0: ordinary scheduler.
-        lock_memory: same as for the loop.
+    Priority (0: ordinary scheduler) and locked memory are those of the loop.
     """
     command = [_PROGRAM, "--quiet", "--threads=1", f"--interval={_INTERVAL_US}", f"--histogram={_MAX_LATENCY_US}"]
     command.append(f"--loops={max(round(seconds * 1e6 / _INTERVAL_US), 1)}")

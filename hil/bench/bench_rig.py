@@ -77,11 +77,7 @@ Progress = Callable[[str], None]
 
 
 def bench_rig(events: int, progress: Progress) -> dict[str, Any]:
-    """Measure everything.
-
-    Args:
-        events: injected impacts; half as many for each variant.
-        progress: called with each progress line.
+    """Measure everything. Half as many impacts as `events` are injected for each variant.
 
     Returns:
         The content for `--json`: machine, peers, rows, and what was left out and why.
@@ -104,9 +100,7 @@ def bench_rig(events: int, progress: Progress) -> dict[str, Any]:
 def bench_virtual_cuts(events: int, progress: Progress) -> dict[str, Any]:
     """Measure cuts in virtual time, where only bytes, blocks and periods take time: the same on any machine.
 
-    Args:
-        events: injected impacts; half as many for each variant.
-        progress: called with each progress line.
+    Half as many impacts as `events` are injected for each variant.
 
     Returns:
         As `bench_rig`.

@@ -22,9 +22,6 @@ from hil.realtime.long_ticks import cpuinfo, processor_name
 class FailedMeasurements:
     """A list of measurements that failed.
 
-    Args:
-        progress: called at once with each one.
-
     Attributes:
         items: the measurements, with the reasons.
     """
@@ -63,8 +60,7 @@ warm_up(Rig(load_config("sim_impact")))
 def start_times_s(cached: int) -> tuple[float, list[float]]:
     """Measure whole processes, including interpreter and imports.
 
-    Args:
-        cached: number of processes that load the kernels from the cache.
+    `cached` processes load the kernels from the cache.
 
     Returns:
         Time with an empty cache, and the times of the processes after it [s].

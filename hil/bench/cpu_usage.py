@@ -36,12 +36,7 @@ _PROC = Path("/proc")
 
 
 def cpu_usage(root: int, seconds: float) -> dict[str, float]:
-    """Share of one processor, by name, of a process and its descendants, over some time.
-
-    Args:
-        root: process id.
-        seconds: length of the measurement [s].
-    """
+    """Share of one processor, by name, of a process and its descendants, over some time."""
     before = seconds_used(root)
     time.sleep(seconds)
     after = seconds_used(root)
@@ -108,12 +103,8 @@ class WatchedTrial(NamedTuple):
 def watched_trial(command: Sequence[str], within_s: float, usage_s: float) -> WatchedTrial:
     """Run a trial and measure its processes once it runs.
 
-    A simulated rig that was late itself has the trial begin again, with new processes: they are measured again.
-
-    Args:
-        command: of the trial.
-        within_s: it is ended after so long [s].
-        usage_s: how long processor time is measured [s].
+    A simulated rig that was late itself has the trial begin again, with new processes: they are measured again. The
+    trial is ended after `within_s`; processor time is measured over `usage_s`.
     """
     complaints: list[str] = []
     shares: dict[str, float] = {}

@@ -25,25 +25,16 @@ _MOST_BYTES = 2**16
 
 
 class Annotation(NamedTuple):
-    """What people wrote on a run.
+    """What people wrote on a run."""
 
-    Attributes:
-        note: a text, which may have several lines; "": none.
-        tags: without repeats, in alphabetical order.
-    """
-
-    note: str = ""
-    tags: tuple[str, ...] = ()
+    note: str = ""  # a text, which may have several lines; "": none
+    tags: tuple[str, ...] = ()  # without repeats, in alphabetical order
 
 
 def annotation_of(folder: Path) -> Annotation:
     """The note and tags of a run or campaign; empty ones if nobody wrote any.
 
-    Args:
-        folder: of the run or campaign.
-
-    Raises:
-        FolderError: the file is a link, or holds something else.
+    Raises FolderError: the file is a link, or holds something else.
     """
     place = file_in(folder, FILE_NAME)
     try:

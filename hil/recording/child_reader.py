@@ -100,17 +100,12 @@ def check_structure(file: h5py.File) -> int:
 
     Only names, types and sizes are read.
 
-    Args:
-        file: open.
+    Raises StructureError: links to other places, data in other files, filters that a record has not, types of no fixed
+    size, an object found twice, more objects than a record has, or sizes beyond that of the file, or beyond
+    `MOST_EXPANDED` times that where it is compressed; OSError, RuntimeError: it is damaged.
 
     Returns:
         size of all its data, read and not compressed [bytes].
-
-    Raises:
-        StructureError: links to other places, data in other files, filters that a record has not, types of no fixed
-            size, an object found twice, more objects than a record has, or sizes beyond that of the file, or beyond
-            `MOST_EXPANDED` times that where it is compressed.
-        OSError, RuntimeError: it is damaged.
     """
     status = os.stat(file.filename)
     if is_hollow(status):
@@ -122,9 +117,6 @@ def check_structure(file: h5py.File) -> int:
 
 class _Walk:
     """One walk through a file.
-
-    Args:
-        size: of the file [bytes].
 
     Attributes:
         content: what all declare so far [bytes].

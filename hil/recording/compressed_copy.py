@@ -24,14 +24,7 @@ def copy_of(record: Path) -> Path:
 
 
 class CompressedCopy:
-    """A compressed copy of a record. A disk without room for it costs the copy, not the record.
-
-    Args:
-        record: open; no rows yet.
-        meta: what its `/meta` holds.
-        layout: of the rig.
-        rates_hz: rate of the samples of each group [Hz].
-    """
+    """A compressed copy of a record. A disk without room for it costs the copy, not the record."""
 
     def __init__(self, record: h5py.File, meta: Meta, layout: Layout, rates_hz: Mapping[str, float]) -> None:
         self._record, self._path = record, Path(record.filename)

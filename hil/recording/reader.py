@@ -22,19 +22,12 @@ T = TypeVar("T")
 
 
 class Digests(NamedTuple):
-    """SHA-256 of a record as it stands.
+    """SHA-256 of a record as it stands."""
 
-    Attributes:
-        content: see `hil.recording.digests.content_sha256`.
-        stored: the same as the file itself says it; empty: its writer was killed, or is older than digests.
-        closed: by its writer.
-        file: of its bytes.
-    """
-
-    content: str
-    stored: str
-    closed: bool
-    file: str
+    content: str  # see `hil.recording.digests.content_sha256`
+    stored: str  # the same as the file itself says it; empty: its writer was killed, or is older than digests
+    closed: bool  # by its writer
+    file: str  # of its bytes
 
 
 class RecordError(ValueError):

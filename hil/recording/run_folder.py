@@ -61,8 +61,7 @@ def run_folder(out: Path | None, config_name: str, what: str) -> Path:
 def finished_run(run: Path) -> Path:
     """The folder of a run that has its record and its summary.
 
-    Raises:
-        FolderError: one of them is not there, or is a link.
+    Raises FolderError: one of them is not there, or is a link.
     """
     missing = [name for name in ("trial.h5", "summary.json") if not _is_file(file_in(run, name))]
     if missing:
@@ -71,11 +70,7 @@ def finished_run(run: Path) -> Path:
 
 
 def recorded_run(run: Path) -> Path:
-    """The folder of a run that has a record, whole or not.
-
-    Raises:
-        FolderError: it has none, or a link.
-    """
+    """The folder of a run that has a record, whole or not. Raises FolderError: it has none, or a link."""
     if not _is_file(file_in(run, "trial.h5")):
         raise FolderError(f"{run} holds no trial.h5: give the folder of a run (hil recover, if it was killed)")
     return run
@@ -84,8 +79,7 @@ def recorded_run(run: Path) -> Path:
 def summary_of(run: Path) -> dict[str, Any] | None:
     """What the run's summary.json says; None if there is none, as of a run that was killed.
 
-    Raises:
-        FolderError: it cannot be read.
+    Raises FolderError: it cannot be read.
     """
     place = file_in(run, "summary.json")
     if not _is_file(place):
@@ -118,12 +112,7 @@ def _is(value: object, kind: type | tuple[type, ...]) -> bool:
 def file_in(folder: Path, name: str) -> Path:
     """The path of a file or folder of a run or campaign; it need not be there.
 
-    Args:
-        folder: of the run or campaign.
-        name: of the file or folder in it.
-
-    Raises:
-        FolderError: the name leads out of the folder, or is that of a link, which may.
+    Raises FolderError: the name leads out of the folder, or is that of a link, which may.
     """
     place = folder / name
     if place.parent != folder or name in ("", ".", "..") or "\0" in name:
@@ -143,14 +132,9 @@ def _is_file(path: Path) -> bool:
 
 
 def empty_folder(folder: Path, otherwise: str = "give another") -> Path:
-    """A folder that is made, or is there and empty.
+    """A folder that is made, or is there and empty. `otherwise` says in the message what to do if it cannot be had.
 
-    Args:
-        folder: its path.
-        otherwise: what to do if it cannot be had, for the message.
-
-    Raises:
-        FolderError: there is something in it, or it cannot be made or written to.
+    Raises FolderError: there is something in it, or it cannot be made or written to.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -172,11 +156,7 @@ LOW = 1_000_000
 
 
 class Reserve:
-    """Reserves space in a file without a name, so that a killed process also frees it; none if the disk is too full.
-
-    Args:
-        folder: a folder on the disk.
-    """
+    """Reserves space in a file without a name, so that a killed process also frees it; none if the disk is too full."""
 
     def __init__(self, folder: Path) -> None:
         self._file = -1
@@ -199,11 +179,9 @@ class Reserve:
     def write(self, write: Callable[[], None]) -> None:
         """Write; once more with the space released, where another program has taken the last of the disk meanwhile.
 
-        Args:
-            write: may be called twice for one result.
+        It may be called twice for one result.
 
-        Raises:
-            OSError: there is no room at all.
+        Raises OSError: there is no room at all.
         """
         try:
             write()

@@ -80,11 +80,7 @@ class FileAndTelemetrySink(NamedTuple):
 
 
 class MemorySink:
-    """A record sink that keeps ticks, their timing, events and sensor samples.
-
-    Args:
-        layout: of the rig.
-    """
+    """A record sink that keeps ticks, their timing, events and sensor samples."""
 
     def __init__(self, layout: Layout) -> None:
         self._tick_dtype = tick_dtype(layout)
@@ -142,11 +138,7 @@ def _joined(parts: list[bytes]) -> bytes:
 
 
 class RingSink:
-    """Writes rows into the rings that the recorder reads; it reads the sensor samples from the ring of the DAQ.
-
-    Args:
-        shared: memory of the run.
-    """
+    """Writes rows into the rings that the recorder reads; it reads the sensor samples from the ring of the DAQ."""
 
     def __init__(self, shared: RunMemory) -> None:
         self._ticks, self._timings, self._events = shared.ticks, shared.timings, shared.events

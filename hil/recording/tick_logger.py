@@ -32,13 +32,7 @@ def carried_fault(event: np.void) -> Event:
 
 
 class TickLogger:
-    """Turns the values of a tick into the rows of its record.
-
-    Args:
-        record_sink: receives the rows.
-        layout: of the rig.
-        timed: how long the stages took is recorded, too.
-    """
+    """Turns the values of a tick into the rows of its record. How long the stages took is recorded if `timed`."""
 
     def __init__(self, record_sink: RecordSink, layout: Layout, *, timed: bool = True) -> None:
         self._record_sink, self._timed = record_sink, timed
@@ -94,21 +88,13 @@ class TickLogger:
 
 
 class CutTimes(msgspec.Struct, frozen=True):
-    """The stop-latency breakdown of one cut, in times of the run [ns].
+    """The stop-latency breakdown of one cut, in times of the run [ns]."""
 
-    Attributes:
-        sample_ns: of the first sample over the threshold.
-        block_ns: of the last sample in its block.
-        arrived_ns: when the driver had received that block.
-        tick_ns: deadline of the tick that read it.
-        stopped_ns: when the last byte of the last controller's stop had been sent.
-    """
-
-    sample_ns: int
-    block_ns: int
-    arrived_ns: int
-    tick_ns: int
-    stopped_ns: int
+    sample_ns: int  # of the first sample over the threshold
+    block_ns: int  # of the last sample in its block
+    arrived_ns: int  # when the driver had received that block
+    tick_ns: int  # deadline of the tick that read it
+    stopped_ns: int  # when the last byte of the last controller's stop had been sent
 
 
 def parts_ms(cuts: Sequence[CutTimes]) -> dict[str, NDArray[np.float64]]:
@@ -122,9 +108,7 @@ def parts_ms(cuts: Sequence[CutTimes]) -> dict[str, NDArray[np.float64]]:
 def cut_at_impact(record: OpenRecord, impact_ns: float) -> CutTimes | None:
     """The times of the cut at the impact of a run.
 
-    Args:
-        record: of the run.
-        impact_ns: time of the first sample over the threshold [ns].
+    `impact_ns` is the time of the first sample over the threshold [ns].
 
     Returns:
         The times; None: no impact was detected, no stop followed, or it is not known when its block arrived.

@@ -47,8 +47,7 @@ class FittedValue(NamedTuple):
 def fit_offset(volts: Floats, rate_hz: float) -> FittedValue:
     """Reading without force [V], over a record (n,) in which none acts.
 
-    Raises:
-        CalibrationError: too short a record, or one that drifts or holds a force.
+    Raises CalibrationError: too short a record, or one that drifts or holds a force.
     """
     means = _means(volts, rate_hz)
     if len(means) < 5:
@@ -67,8 +66,7 @@ def fit_droop(volts: Floats, rate_hz: float) -> FittedValue:
     Once no force acts, the reading is minus its own integral over the time constant: a straight line, whatever the
     press was like.
 
-    Raises:
-        CalibrationError: no press and release in the record, or too little of it after the release.
+    Raises CalibrationError: no press and release in the record, or too little of it after the release.
     """
     start = round(UNLOADED_S * rate_hz)
     reading = _means(volts - volts[:start].mean(), rate_hz)
@@ -140,15 +138,10 @@ def fit_sensitivity(
 ) -> FittedValue:
     """Sensitivity [V/N] from known weights, each put on and taken off, in their order.
 
-    Args:
-        volts: (n,) reading [V]; the first 0.2 s without load.
-        rate_hz: samples a second.
-        droop_s: time constant of the AC coupling [s].
-        droop_u95: half-width of its 95 % interval, relative.
-        weights_N: of the weights [N].
+    The first 0.2 s of the reading (n,) [V] are without load; `droop_u95` is the half-width of the 95 % interval of the
+    time constant, relative.
 
-    Raises:
-        CalibrationError: another number of loads in the record, or they fade otherwise than the time constant says.
+    Raises CalibrationError: another number of loads in the record, or they fade otherwise than the time constant says.
     """
     fades, found, allowed = fading(volts, rate_hz, droop_s)
     if not fades:
@@ -202,33 +195,20 @@ WIDEST = 0.2
 
 
 class Step(NamedTuple):
-    """A time in which the pressure was steady.
+    """A time in which the pressure was steady."""
 
-    Attributes:
-        first: its first sample, and the one after its last, as for a slice.
-        end: see there.
-        pressure_Pa: mean.
-    """
-
-    first: int
-    end: int
-    pressure_Pa: float
+    first: int  # its first sample, and the one after its last, as for a slice
+    end: int  # see there
+    pressure_Pa: float  # mean
 
 
 class _CylinderFit(NamedTuple):
-    """A straight line through the steps.
+    """A straight line through the steps."""
 
-    Attributes:
-        slope: by the pressure difference [N/Pa or N m/Pa], with its interval.
-        offset: at no pressure [N or N m]: friction, and what the zero left.
-        steps: how many there were.
-        largest_error: of a step from the line [N or N m].
-    """
-
-    slope: FittedValue
-    offset: float
-    steps: int
-    largest_error: float
+    slope: FittedValue  # by the pressure difference [N/Pa or N m/Pa], with its interval
+    offset: float  # at no pressure [N or N m]: friction, and what the zero left
+    steps: int  # how many there were
+    largest_error: float  # of a step from the line [N or N m]
 
 
 def pressure_steps(pressure_Pa: Floats, rate_hz: float) -> list[Step]:
@@ -253,8 +233,7 @@ def fit_steps(steps: Sequence[Step], loads: Sequence[float]) -> _CylinderFit:
 
     MacMahon 2016, 6.1: "a linear relationship between pressure and force could be expected".
 
-    Raises:
-        CalibrationError: too few steps, too close together, or not on a line.
+    Raises CalibrationError: too few steps, too close together, or not on a line.
     """
     pressures, values = np.array([step.pressure_Pa for step in steps]), np.array(loads)
     if len(steps) < LEAST_STEPS:
@@ -281,11 +260,7 @@ def joint_torques_Nm(steps: Sequence[Step], wheel_load_N: Floats, rise_mprad: Fl
     """Torque on a joint in each step, from the measured loads of the wheels, by the principle of virtual work.
 
     At rest the torque and the ground's forces do no work on a small turn of the joint: torque = -sum of load * rise.
-    The weight of the bogie does the same work in each step; it ends up in the offset.
-
-    Args:
-        steps: see there.
-        wheel_load_N: (n, wheels) measured normal forces.
-        rise_mprad: (wheels,) by which each wheel rises if the joint turns, the others at rest [m/rad].
+    The weight of the bogie does the same work in each step; it ends up in the offset. Normal forces (n, wheels) are
+    measured; `rise_mprad` (wheels,) is by how much each wheel rises if the joint turns, the others at rest [m/rad].
     """
     return [float(-(wheel_load_N[step.first : step.end].mean(axis=0) @ rise_mprad)) for step in steps]

@@ -31,9 +31,7 @@ _READ_CHUNK = 65536
 class CommandReader:
     """Reads commands from the process that started this one.
 
-    Args:
-        lifecycle: sends the answers.
-        handlers: by the `do` of a command; if one raises ValueError, KeyError or TypeError, the answer has `error`.
+    If a handler raises ValueError, KeyError or TypeError, the answer has `error`.
     """
 
     def __init__(self, lifecycle: WorkerLifecycle, handlers: Mapping[str, Handler]) -> None:
@@ -163,14 +161,7 @@ class RigControl(Protocol):
 
 
 class ControlClient:
-    """A client of the control socket.
-
-    Args:
-        path: of the socket.
-
-    Raises:
-        DeviceError: no server listens there.
-    """
+    """A client of the control socket. Raises DeviceError: no server listens there."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = os.fspath(path)

@@ -33,10 +33,7 @@ _RANGE_V = 5.0
 class DaqServer:
     """The simulated data acquisition and its server.
 
-    Args:
-        memory: of the rig; its plant is running.
-        host: whose clock is used.
-        network: virtual network to listen on; None: this computer's.
+    The plant of the rig is running. Without a virtual network it listens on that of this computer.
 
     Attributes:
         server: not started yet.

@@ -42,9 +42,7 @@ def readings_dtype(channels: int) -> np.dtype[Any]:
 class SimulatorMemory:
     """The memory of a simulated rig; each mailbox and ring has one writer. Commands have the time at which they act.
 
-    Args:
-        folder: of the rig, which contains `config.json`.
-        config: of the rig, to create the files; None: open existing files.
+    With a config the files are created; without one existing files are opened.
 
     Attributes:
         sampled: samples by the name of their link.
@@ -232,12 +230,7 @@ class ServosInMemory:
 
 
 class InstrumentInMemory(Instrument):
-    """`drivers.sim.protocol.plant_ports.Instrument`, for processes other than the plant's.
-
-    Args:
-        memory: of the rig.
-        role: of the instrument.
-    """
+    """`drivers.sim.protocol.plant_ports.Instrument`, for processes other than the plant's."""
 
     def __init__(self, memory: SimulatorMemory, role: str) -> None:
         self.channels = memory.config.layout.parts(role)
@@ -254,11 +247,7 @@ class InstrumentInMemory(Instrument):
 
 
 class ReadingsPublisher:
-    """Publishes the readings of a plant's instrument, whose numbers go on when another plant takes its place.
-
-    Args:
-        mailbox: of the instrument.
-    """
+    """Publishes the readings of a plant's instrument, whose numbers go on when another plant takes its place."""
 
     def __init__(self, mailbox: Mailbox) -> None:
         self._mailbox, self._row = mailbox, np.zeros(1, mailbox.dtype)
@@ -267,9 +256,7 @@ class ReadingsPublisher:
     def hand_out(self, instrument: InstrumentOnRig, start_ns: int) -> None:
         """Publish the newest readings, if there are new ones.
 
-        Args:
-            instrument: of the plant.
-            start_ns: t = 0 of the plant on the clock of the published times [ns].
+        t = 0 of the plant is `start_ns` on the clock of the published times [ns].
         """
         newest = instrument.since(0)[-READINGS_KEPT:]
         if not newest or self._first + newest[-1][0] == self._newest:

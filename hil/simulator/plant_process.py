@@ -50,13 +50,9 @@ def at_once(build: Callable[[], Plant]) -> Future[Plant]:
 class RealtimePlant:
     """A plant that moves in rounds, publishes its state, and can be put back to the start.
 
-    A command acts at the time at which its device took it, wherever that lies in a round.
-
-    Args:
-        memory: of the rig.
-        start_ns: its t = 0 [ns of CLOCK_MONOTONIC].
-        host: whose clock is used.
-        aside: builds a new plant while this one keeps running, so that connected drivers miss no sample.
+    A command acts at the time at which its device took it, wherever that lies in a round. Its t = 0 is `start_ns` [ns
+    of CLOCK_MONOTONIC]. `aside` builds a new plant while this one keeps running, so that connected drivers miss no
+    sample.
 
     Attributes:
         rounds: when they are due.

@@ -35,15 +35,7 @@ Progress = Callable[[str], None]
 
 
 class RigProcess:
-    """A process of the simulated rig.
-
-    Args:
-        module: of `hil.simulator`.
-        folder: of the rig.
-
-    Raises:
-        DeviceError: it could not start.
-    """
+    """A process of the simulated rig. Raises DeviceError: it could not start."""
 
     def __init__(self, module: str, folder: Path) -> None:
         self.name = module
@@ -80,10 +72,7 @@ class RigProcess:
 class _RigServer:
     """The complete rig: plant, serial devices, device server and control socket.
 
-    Args:
-        config: of the rig.
-        folder: for its sockets and ports; exists and is empty.
-        stack: closes the rig.
+    The folder for its sockets and ports is there and empty. `stack` closes the rig.
 
     Attributes:
         endpoints: addresses by name, as `hil sim --endpoints` writes them.
@@ -170,14 +159,10 @@ class _RigServer:
 def serve_rig(config: Config, endpoints: Path | None, stop_flag: StopFlag, progress: Progress) -> None:
     """Serve a simulated rig until `stop_flag` is set.
 
-    Args:
-        config: of the rig.
-        endpoints: file for the endpoints, written once all of them listen and removed at the end.
-        stop_flag: tells when to end.
-        progress: receives the endpoints, one line each.
+    `endpoints` is written once all of them listen, and removed at the end. `progress` receives each of them, one line
+    each.
 
-    Raises:
-        DeviceError: a process of the rig could not start, or ended.
+    Raises DeviceError: a process of the rig could not start, or ended.
     """
     with tempfile.TemporaryDirectory(prefix="hil-sim-") as name, ExitStack() as stack:
         progress("settling the rover on its ground")

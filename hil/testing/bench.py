@@ -128,10 +128,7 @@ class VirtualBench:
     def step_until(self, driver: Any, done: Callable[[], Sample], within_s: float = PATIENCE_S) -> Sample:
         """Let a driver work until `done` returns something true; that is returned.
 
-        Args:
-            driver: with a `step`.
-            done: looked at after each step.
-            within_s: how long at the most [s of virtual time].
+        `done` is looked at after each step.
 
         Raises:
             TimeoutError: it was not so within that time.

@@ -26,14 +26,7 @@ KINDS = (*_LINE, "unplugged", "wrong_value")
 
 
 def line_fault(kind: str, answers: int, until_ns: int, late_ms: float) -> LineFault:
-    """The fault of a line.
-
-    Args:
-        kind: one of KINDS, but for wrong_value.
-        answers: how many it changes.
-        until_ns: when it ends [ns].
-        late_ms: of a late answer [ms].
-    """
+    """The fault of a line."""
     if kind == "unplugged":
         return LineFault("disconnect")
     named, requests = _LINE[kind]
@@ -59,12 +52,7 @@ class ReportedValue(Protocol):
 
 
 class _MisreadingDevice(SimulatedSerialDevice):
-    """A `SimulatedSerialDevice` whose readings can be wrong, in frames that are right.
-
-    Args:
-        device: the device.
-        measured: what it reports.
-    """
+    """A `SimulatedSerialDevice` whose readings can be wrong, in frames that are right."""
 
     def __init__(self, device: SimulatedSerialDevice, measured: ReportedValue) -> None:
         self._device, self._measured = device, measured

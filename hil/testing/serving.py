@@ -32,14 +32,9 @@ class SettingError(ValueError):
 
 
 def make(name: str, settings: Mapping[str, Any]) -> Any:
-    """A device by its name.
+    """A device by its name. The settings are those of the function of that name in `hil.testing`.
 
-    Args:
-        name: one of DEVICES.
-        settings: of the function of that name in `hil.testing`.
-
-    Raises:
-        SettingError: it has no such setting, or not this value.
+    Raises SettingError: it has no such setting, or not this value.
     """
     try:
         function = getattr(hil.testing, name)
@@ -71,12 +66,8 @@ def serve(
 ) -> None:
     """Serve a device until `stop_flag` is set; obey commands, one JSON object a line on standard input.
 
-    Args:
-        device: made by `make`; it is closed at the end.
-        endpoints: file for its endpoint, written once it listens, and removed at the end; None: none.
-        stop_flag: tells when to end.
-        announce: called once with its name and where it is.
-        answer: called with the answer to each command.
+    The file `endpoints` is written once it listens, and removed at the end. `announce` is called once with its name and
+    where it is.
     """
     handlers = {
         "inject_fault": lambda command: _nothing(device.inject_fault(**command)),

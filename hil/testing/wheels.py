@@ -225,11 +225,6 @@ KEPT_S = 2.0
 class Cylinders:
     """Chambers that fill through their valves towards the pressure of the supply; regulators set that pressure.
 
-    Args:
-        now_ns: the clock [ns].
-        valves: how many, each with a chamber.
-        regulators: how many.
-
     Attributes:
         supply_Pa: gauge pressure that a chamber with a powered valve fills to [Pa]; with regulators, that of the one
             with the number of the chamber, modulo their count.
@@ -282,11 +277,6 @@ class Cylinders:
 
 class Voltages:
     """Voltages of channels, each constant until set, or a function of time; sampled at a rate, and read one by one.
-
-    Args:
-        now_ns: the clock [ns].
-        channels: how many.
-        rate_hz: samples a second.
 
     Attributes:
         reading_error: added to each sample [V]: a wrong sensor.
@@ -366,11 +356,6 @@ class Voltages:
 class SteadyReading:
     """Values that an instrument measures at a steady rate: a test sets them; a `plant_ports.Instrument`.
 
-    Args:
-        now_ns: the clock [ns].
-        channels: their names.
-        rate_hz: readings a second.
-
     Attributes:
         values: (channels,) in the units of the instrument; set any of them. NaN: not measured.
         reading_error: added to each value: a wrong sensor.
@@ -397,9 +382,6 @@ class SteadyReading:
 
 class Angles:
     """Angles of joints, as a test sets them; the `plant_ports.Instrument` of encoders, which are always up to date.
-
-    Args:
-        joints: their names.
 
     Attributes:
         values: (joints,) angles [rad]; set any of them.

@@ -33,8 +33,7 @@ class SimulatedRig(ServedProcess):
     def ask(self, do: str, **command: Any) -> dict[str, Any]:
         """A command of its control socket (docs/reference/simulated-rig.md), and the answer.
 
-        Raises:
-            DeviceError: refused, or the rig is gone.
+        Raises DeviceError: refused, or the rig is gone.
         """
         return self._control.ask(do, **command)
 

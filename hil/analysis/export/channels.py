@@ -25,21 +25,13 @@ _SECOND_NS = 1_000_000_000
 
 
 class ExportChannel(NamedTuple):
-    """A channel.
+    """A channel."""
 
-    Attributes:
-        topic: its name.
-        encoding: of its messages: json or protobuf.
-        schema: name of its schema.
-        schema_encoding: jsonschema or protobuf.
-        data: the schema.
-    """
-
-    topic: str
-    encoding: str
-    schema: str
-    schema_encoding: str
-    data: bytes
+    topic: str  # its name
+    encoding: str  # of its messages: json or protobuf
+    schema: str  # name of its schema
+    schema_encoding: str  # jsonschema or protobuf
+    data: bytes  # the schema
 
 
 def scene_channels() -> tuple[ExportChannel, ...]:
@@ -103,9 +95,7 @@ def numbers(names: Iterable[tuple[str, str]], values: Iterable[Any], *, text: bo
 def scene(solids: Sequence[Solid], t_ns: int) -> bytes:
     """A message of all that is drawn: an entity for each frame, which moves with it until the next message.
 
-    Args:
-        solids: that are drawn.
-        t_ns: since 1970, or since the start of the run [ns].
+    Time since 1970, or since the start of the run [ns].
     """
     from foxglove.messages import SceneEntity, SceneUpdate
 
@@ -147,9 +137,7 @@ def transforms(frames: Frames, t_ns: int) -> bytes:
 def log_line(event: Mapping[str, Any], t_ns: int) -> bytes:
     """A message of an event; a fault is an error, everything else is information. Time as for `scene`.
 
-    Args:
-        event: `id`, `name`, `value`, `limit` and, from a record, `detail`.
-        t_ns: of the event.
+    The event has `id`, `name`, `value`, `limit` and, from a record, `detail`.
     """
     from foxglove.messages import Log, LogLevel
 

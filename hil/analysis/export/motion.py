@@ -18,17 +18,12 @@ EVERY_NS = 10_000_000
 
 
 class RecordedMotion:
-    """The motion of a record.
+    """The motion of a record. `impact_s` is when the impact was; None: there was none.
 
-    Args:
-        record: open.
-        impact_s: when the impact was [s]; None: there was none.
+    Raises RecordError: it does not say how the rover moved, or its config is not one of this version.
 
     Attributes:
         rig: as it is drawn.
-
-    Raises:
-        RecordError: it does not say how the rover moved, or its config is not one of this version.
     """
 
     def __init__(self, record: OpenRecord, impact_s: float | None) -> None:
@@ -73,12 +68,7 @@ class RecordedMotion:
 
 
 def motion_of(record: OpenRecord, facts: Mapping[str, Any]) -> RecordedMotion | None:
-    """The motion of a record; None: it does not say how the rover moved, or was made by another version.
-
-    Args:
-        record: open.
-        facts: of the run, as an export has them.
-    """
+    """The motion of a record; None: it does not say how the rover moved, or was made by another version."""
     impact_s = facts.get("summary_impact_time_s")
     try:
         return RecordedMotion(record, float(impact_s) if isinstance(impact_s, int | float) else None)

@@ -172,21 +172,13 @@ _DISTRIBUTIONS = {"nptdms": "npTDMS", "foxglove": "foxglove-sdk", "rerun": "reru
 
 
 class Format(NamedTuple):
-    """One format.
+    """One format."""
 
-    Attributes:
-        write: takes tables, facts, the path and, where it shows it, the motion.
-        packages: that it needs, as they are imported.
-        folder: whether it makes a folder with a file for each dataset.
-        motion: whether it shows the rover in three dimensions.
-        extra: of this distribution, that brings its packages.
-    """
-
-    write: Callable[..., None]
-    packages: tuple[str, ...] = ()
-    folder: bool = False
-    motion: bool = False
-    extra: str = "export"
+    write: Callable[..., None]  # takes tables, facts, the path and, where it shows it, the motion
+    packages: tuple[str, ...] = ()  # that it needs, as they are imported
+    folder: bool = False  # whether it makes a folder with a file for each dataset
+    motion: bool = False  # whether it shows the rover in three dimensions
+    extra: str = "export"  # of this distribution, that brings its packages
 
 
 FORMATS = {
@@ -200,17 +192,11 @@ FORMATS = {
 
 
 class _WrittenFile(NamedTuple):
-    """What was written.
+    """What was written."""
 
-    Attributes:
-        path: of the file or folder.
-        runs: how many.
-        left_out: for each run of a campaign that could not be exported: why, in a sentence.
-    """
-
-    path: Path
-    runs: int
-    left_out: tuple[str, ...]
+    path: Path  # of the file or folder
+    runs: int  # how many
+    left_out: tuple[str, ...]  # for each run of a campaign that could not be exported: why, in a sentence
 
 
 def export(

@@ -23,19 +23,12 @@ ROWS_A_BLOCK = 8192
 
 
 class Column(NamedTuple):
-    """One column of numbers or of text.
+    """One column of numbers or of text."""
 
-    Attributes:
-        name: of the field, or `field.element`.
-        unit: "" where it has none.
-        description: what it means.
-        kind: of its values, as in `numpy.dtype.kind`; "O" for text.
-    """
-
-    name: str
-    unit: str
-    description: str
-    kind: str
+    name: str  # of the field, or `field.element`
+    unit: str  # "" where it has none
+    description: str  # what it means
+    kind: str  # of its values, as in `numpy.dtype.kind`; "O" for text
 
 
 @dataclass(frozen=True)
@@ -144,13 +137,7 @@ def _compound(name: str, path: str, rows: Recorded, layout: Layout) -> Table:
 
 
 def columns_of(field: Signal, dtype: np.dtype[Any], layout: Layout) -> Iterator[Column]:
-    """The columns of a field.
-
-    Args:
-        field: of a row.
-        dtype: of the field.
-        layout: of the rig.
-    """
+    """The columns of a field."""
     kind = "O" if dtype.base.kind == "S" else dtype.base.kind
     for element in field.names(layout) or ("",):
         yield Column(

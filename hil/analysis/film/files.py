@@ -38,10 +38,7 @@ def ffmpeg() -> str:
 def write_gif(path: Path, pictures: Iterator[Picture], fps: float) -> int:
     """Write an animated GIF that repeats. Returns the number of its pictures.
 
-    Args:
-        path: of the file.
-        pictures: at least one, all of one size.
-        fps: pictures a second; a GIF counts in hundredths of a second.
+    All pictures have one size. A GIF counts in hundredths of a second.
     """
     first = _with_palette(next(pictures))
     count = 1
@@ -67,13 +64,9 @@ def write_gif(path: Path, pictures: Iterator[Picture], fps: float) -> int:
 def write_mp4(path: Path, pictures: Iterator[Picture], fps: float) -> int:
     """Write an MP4 (H.264, for any browser). Returns the number of its pictures.
 
-    Args:
-        path: of the file.
-        pictures: at least one, all of one size, which is even.
-        fps: pictures a second.
+    All pictures have one size, which is even.
 
-    Raises:
-        FilmError: no ffmpeg, or it has failed; its last line says why.
+    Raises FilmError: no ffmpeg, or it has failed; its last line says why.
     """
     first = next(pictures)
     height, width, _ = first.shape
@@ -117,17 +110,10 @@ _MOST_POINTS = 2**26
 
 
 class CameraFrames:
-    """The frames of a run.
-
-    Args:
-        run: its folder.
+    """The frames of a run. Raises FilmError: it has none; FolderError: their table cannot be read.
 
     Attributes:
         frames: in order of time, at least one.
-
-    Raises:
-        FilmError: it has none.
-        FolderError: their table cannot be read.
     """
 
     def __init__(self, run: Path) -> None:
@@ -162,9 +148,7 @@ class CameraFrames:
     def panel(self, t_s: float, height_px: int) -> Picture:
         """The newest frame at a time of the run [s], with its own time above it.
 
-        Args:
-            t_s: from the start of the run.
-            height_px: of the panel; all panels of a run are equally wide.
+        All panels of a run are equally wide.
         """
         frame, inner = self.newest(t_s), height_px - _CAPTION_PX
         first = self.picture(self.frames[0]).shape

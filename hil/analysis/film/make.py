@@ -28,29 +28,17 @@ _DPI = 100
 
 
 class FilmRequest(NamedTuple):
-    """What is to be made.
+    """What is to be made."""
 
-    Attributes:
-        view: side, top or 3d.
-        to: png, gif or mp4.
-        speed: of the film, as a part of that of the run.
-        fps: pictures a second.
-        from_s: first time of the run; None: its start, of a slow film shortly before the impact.
-        to_s: last time of the run; None: its end, of a slow film shortly after the impact.
-        at_s: one picture, of that time; None: a film, or as PNG a strip of pictures.
-        unverified: also of a run that does not match its digests.
-        camera: the frames of the run's camera are beside the drawn rover.
-    """
-
-    view: Literal["side", "top", "3d"]
-    to: str
-    speed: float = 1.0
-    fps: float = 20.0
-    from_s: float | None = None
-    to_s: float | None = None
-    at_s: float | None = None
-    unverified: bool = False
-    camera: bool = False
+    view: Literal["side", "top", "3d"]  # side, top or 3d
+    to: str  # png, gif or mp4
+    speed: float = 1.0  # of the film, as a part of that of the run
+    fps: float = 20.0  # pictures a second
+    from_s: float | None = None  # first time of the run; None: its start, of a slow film shortly before the impact
+    to_s: float | None = None  # last time of the run; None: its end, of a slow film shortly after the impact
+    at_s: float | None = None  # one picture, of that time; None: a film, or as PNG a strip of pictures
+    unverified: bool = False  # also of a run that does not match its digests
+    camera: bool = False  # the frames of the run's camera are beside the drawn rover
 
 
 def render(

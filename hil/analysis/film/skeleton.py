@@ -119,10 +119,7 @@ _ROUND = np.linspace(0.0, 2.0 * math.pi, 48, endpoint=False)
 def body_outline(body: Body, placed: Poses, flat: Sequence[int]) -> Floats:
     """Corners (4, 2) of a body's box through its centre of mass [m].
 
-    Args:
-        body: of the rover.
-        placed: the rover.
-        flat: the axes of the picture: 0 and 2 from the side, 0 and 1 from above.
+    `flat` has the axes of the picture: 0 and 2 from the side, 0 and 1 from above.
     """
     half = 0.5 * np.array(body.size or body.box)
     signs = np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)])

@@ -82,9 +82,6 @@ class RigSolids:
 
     Each body of the rover is a frame of its own name; `ground` and `obstacle` are two more.
 
-    Args:
-        rig: that is drawn.
-
     Attributes:
         skeleton: of its rover.
         radius_m: of the front wheels, grousers included.
@@ -250,9 +247,6 @@ def _ruled(line: Floats) -> Floats:
 
 class WheelAngles:
     """The angle by which each wheel has turned since the first tick, from its speed, one tick after the other.
-
-    Args:
-        wheels: how many.
 
     Example:
         >>> turning = WheelAngles(1)

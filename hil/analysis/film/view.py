@@ -36,13 +36,7 @@ _FORCE_N, _FORCE_M = 200.0, 0.25  # length of the arrow of a force of the impact
 
 
 class View:
-    """Draws moments of a run into axes.
-
-    Args:
-        axes: of a figure; its limits are set.
-        run: that is filmed.
-        which: side, seen from starboard, or top.
-    """
+    """Draws moments of a run into axes. `which` is side, seen from starboard, or top."""
 
     def __init__(self, axes: Axes, run: FilmedWindow, which: Which) -> None:
         self._axes, self._run, self._side = axes, run, which == "side"
@@ -355,9 +349,7 @@ def _corners(run: FilmedWindow, moment: Moment) -> Floats:
 def _swept(points: Floats, poses: Floats) -> Floats:
     """Where points about the base come to as it turns over a run, world axes.
 
-    Args:
-        points: (n, 2) at the first pose [m].
-        poses: (ticks, 7) of the base.
+    Points (n, 2) at the first pose [m], poses (ticks, 7).
     """
     x, y, z, w = poses[:: max(len(poses) // _TURNS, 1), 3:].astype(float).T
     yaw = np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))

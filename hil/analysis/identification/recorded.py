@@ -40,15 +40,10 @@ PRESSED = "sinkage"
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """What no record says: half-widths of 95 % intervals, relative.
+    """What no record says: half-widths of 95 % intervals, relative."""
 
-    Attributes:
-        loads: of the load of each wheel.
-        torque: of the torque that a motor gives for a current.
-    """
-
-    loads: float = 0.02
-    torque: float = 0.05
+    loads: float = 0.02  # of the load of each wheel
+    torque: float = 0.05  # of the torque that a motor gives for a current
 
 
 USUAL_UNCERTAINTY = Uncertainty()
@@ -57,8 +52,7 @@ USUAL_UNCERTAINTY = Uncertainty()
 def check_alike(runs: Sequence[tuple[Path, Config]]) -> Config:
     """The config that the others are like: that of the first run that drives, or of the first one.
 
-    Raises:
-        IdentificationError: the runs do not belong together.
+    Raises IdentificationError: the runs do not belong together.
     """
     drives = [one for one in runs if one[1].experiment != PRESSED]
     first_run, first = (drives or runs)[0]
@@ -134,19 +128,12 @@ _STEADY = 0.1
 
 @dataclass(frozen=True)
 class _RecordedWindows:
-    """Windows of runs on one soil, with one rover of each type.
+    """Windows of runs on one soil, with one rover of each type."""
 
-    Attributes:
-        windows: one a run.
-        soil: section soil of the config, all six parameters by name.
-        name: of the config.
-        simulated: the runs were made on a simulated rig.
-    """
-
-    windows: tuple[Window, ...]
-    soil: Mapping[str, float]
-    name: str
-    simulated: bool
+    windows: tuple[Window, ...]  # one a run
+    soil: Mapping[str, float]  # section soil of the config, all six parameters by name
+    name: str  # of the config
+    simulated: bool  # the runs were made on a simulated rig
 
 
 def windows_of(

@@ -46,12 +46,7 @@ def windows_of_table(path: Path, wheel: WheelSize | None = None) -> tuple[Window
     `pull_N`, `torque_Nm`, `sinkage_m` that was measured, with its standard deviation as `pull_N_sd` and so on. An empty
     cell: not measured. `radius_m` and `width_m` of the wheel; without them it is that of the runs.
 
-    Args:
-        path: of the file.
-        wheel: of the runs; None: there are none.
-
-    Raises:
-        IdentificationError: the file cannot be read, or a row of it says too little.
+    Raises IdentificationError: the file cannot be read, or a row of it says too little.
     """
     try:
         text = read_text(path, _MOST_BYTES).removeprefix("\ufeff")
@@ -128,17 +123,11 @@ def _number(name: str, column: str, cell: str) -> float:
 
 @dataclass(frozen=True)
 class Sources:
-    """What an identification is made of.
+    """What an identification is made of."""
 
-    Attributes:
-        windows: of all sources.
-        soil: all parameters by name: fixed, or where the search begins.
-        name: of the config, or of the table.
-    """
-
-    windows: tuple[Window, ...]
-    soil: Mapping[str, float]
-    name: str
+    windows: tuple[Window, ...]  # of all sources
+    soil: Mapping[str, float]  # all parameters by name: fixed, or where the search begins
+    name: str  # of the config, or of the table
 
 
 def read_sources(

@@ -27,23 +27,14 @@ ANGLES_DEG = tuple(float(angle) for angle in range(10, 91, 10))
 
 
 class _RoverOverview(NamedTuple):
-    """A rover at a first look.
+    """A rover at a first look."""
 
-    Attributes:
-        rover: as the twin has it.
-        com: its centre of mass [m], in the base frame, joints at zero.
-        energy: T_c over the obstacle's angle.
-        loads_N: of the wheels on the config's ground at rest; None: it does not stand there.
-        why: it does not stand.
-        tips_deg: slope at which the rover, its joints held, tips over its wheels, by direction.
-    """
-
-    rover: Rover
-    com: tuple[float, float, float]
-    energy: EnergyCurve
-    loads_N: tuple[float, ...] | None
-    why: str
-    tips_deg: dict[str, float]
+    rover: Rover  # as the twin has it
+    com: tuple[float, float, float]  # its centre of mass [m], in the base frame, joints at zero
+    energy: EnergyCurve  # T_c over the obstacle's angle
+    loads_N: tuple[float, ...] | None  # of the wheels on the config's ground at rest; None: it does not stand there
+    why: str  # it does not stand
+    tips_deg: dict[str, float]  # slope at which the rover, its joints held, tips over its wheels, by direction
 
 
 def look_at(rig: Rig) -> _RoverOverview:
@@ -107,10 +98,7 @@ def wheels_table(look: _RoverOverview, links: Sequence[str]) -> Table:
 def draw_sketch(tree: Tree, com: tuple[float, float, float], path: Path) -> None:
     """Draw bodies as the boxes of their masses and moments, wheels, and the centre of mass.
 
-    Args:
-        tree: of the rover.
-        com: centre of mass in the base frame [m].
-        path: of the PNG.
+    The centre of mass is in the base frame [m].
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

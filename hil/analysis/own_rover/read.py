@@ -37,14 +37,9 @@ _COUNTS = ("width", "height", "nrow", "ncol", "memory", "njmax", "nconmax", "nst
 
 
 def read_mjcf(text: str, path: Path) -> LinkedRover:
-    """The links and joints of an MJCF.
+    """The links and joints of an MJCF. Meshes stand next to the file.
 
-    Args:
-        text: of the file.
-        path: of the file, for meshes beside it.
-
-    Raises:
-        ValueError: MuJoCo is not installed or does not take it, or it has what no rover of ours can have.
+    Raises ValueError: MuJoCo is not installed or does not take it, or it has what no rover of ours can have.
     """
     root = read_xml(text, _DEEPEST)
     _check_bounds(root)

@@ -46,25 +46,16 @@ _LAW_IN_DOUBT = 0.05  # of p_of_spring
 
 @dataclass(frozen=True)
 class _RejectionReason:
-    """A reason against trials.
+    """A reason against trials."""
 
-    Attributes:
-        words: the reason.
-        trials: labels of the trials that it is one against.
-    """
-
-    words: str
-    trials: tuple[str, ...]
+    words: str  # the reason
+    trials: tuple[str, ...]  # labels of the trials that it is one against
 
 
 def opening(campaign: RecordedCampaign, trials: Sequence[Trial], rig: str | None, times: Sequence[str]) -> str:
     """What was done, on what, by whom and when, in one sentence.
 
-    Args:
-        campaign: its name, and the config that it was made with.
-        trials: all.
-        rig: of its config; None where that is not one of this version.
-        times: `wall_time` of the records, in any order.
+    `rig` is None where the config is not one of this version.
     """
     plan = campaign.meta.get("plan")
     angles = sorted({row["angle_deg"] for row in campaign.rows if row.get("angle_deg") is not None})
@@ -81,9 +72,7 @@ def opening(campaign: RecordedCampaign, trials: Sequence[Trial], rig: str | None
 def source_line(campaign: RecordedCampaign, times: Sequence[str] = ()) -> str:
     """Of which campaign a figure is, in a line: its name, seed and time, and whether anything real moved.
 
-    Args:
-        campaign: its name, seed and config.
-        times: `wall_time` of the records, in any order; none: nothing is said of the time.
+    Without `times`, `wall_time` of the records, nothing is said of the time.
     """
     rig, when = _rig(campaign, None), f"   {_when(times)}" * any(times)
     moved = "rig unknown" if not rig else "real rig" if rig == "real" else "SIMULATED rig"

@@ -36,19 +36,12 @@ def draw_camera(
 ) -> Path | None:
     """Draw the frames of a run with its traces, as `camera.png` beside the figure of the run.
 
-    Args:
-        record: of the run.
-        summary: as in `summary.json`.
-        run: its folder, with the frames, which no digest covers.
-        form: as of the figure of the run; another width or a notice has a name of its own.
-        to: format, of `figure_form.FORMATS`.
+    No digest covers the frames. A `form` of another width or with a notice has another file name.
+
+    Raises FolderError: the table of frames cannot be read; OSError: the figure cannot be written.
 
     Returns:
         Where it is; None: the run has no frames.
-
-    Raises:
-        FolderError: the table of frames cannot be read.
-        OSError: the figure cannot be written.
     """
     if not frames_of(run) or not len(record.tick):
         return None

@@ -85,9 +85,7 @@ def plain(text: str) -> str:
 def settle(figure: Figure, words: str) -> None:
     """Lay a drawn figure out, once: the layout takes longer than the drawing, and each saving would do it again.
 
-    Args:
-        figure: drawn.
-        words: of which campaign it is, for the line below it.
+    The words say, in a line below it, of which campaign it is.
     """
     foot = (0.3 + len(words.split("\n"))) * _FOOT_IN / figure.get_figheight()
     figure.get_layout_engine().set(rect=(0.0, foot, 1.0, 1.0 - foot))  # type: ignore[union-attr,call-arg]
@@ -99,11 +97,7 @@ def settle(figure: Figure, words: str) -> None:
 def save(figure: Figure, place: Path, title: str, facts: Mapping[str, str]) -> list[Path]:
     """Write a figure in every format.
 
-    Args:
-        figure: drawn.
-        place: of the files, without an ending.
-        title: of the figure.
-        facts: on what it is of, to be found in all of them.
+    The place is without an ending; the facts on what it is of are found in every file.
 
     Returns:
         The files.

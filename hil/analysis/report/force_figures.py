@@ -226,23 +226,16 @@ class _NormalisedPeaks(NamedTuple):
 
     Of a trial with force F at offset alpha, F over the mean of its angle is taken to be s = 1 + cosine cos(x) + sine
     sin(x), x = 2 pi alpha/pitch; the normalised peak is F/s.
-
-    Attributes:
-        rows: of each trial: number, angle [deg], offset [deg], force [N], force over the mean of its angle, normalised
-            force [N].
-        cosine: fitted, relative.
-        sine: likewise.
-        deviation: mean absolute deviation of the forces from the mean of their angle, relative.
-        left: the same of the normalised forces.
-        freedom: trials less fitted numbers.
     """
 
+    # of each trial: number, angle [deg], offset [deg], force [N], force over the mean of its angle, normalised force
+    # [N].
     rows: tuple[tuple[float, ...], ...]
-    cosine: float
-    sine: float
-    deviation: float
-    left: float
-    freedom: int
+    cosine: float  # fitted, relative
+    sine: float  # likewise
+    deviation: float  # mean absolute deviation of the forces from the mean of their angle, relative
+    left: float  # the same of the normalised forces
+    freedom: int  # trials less fitted numbers
 
 
 def normalised(rows: Sequence[Mapping[str, Any]]) -> _NormalisedPeaks | None:

@@ -38,15 +38,10 @@ from hil.version import running_version
 
 
 class _SoilRow(NamedTuple):
-    """A trial's estimate.
+    """A trial's estimate."""
 
-    Attributes:
-        label: of the trial.
-        values: of each of `SOIL_PARAMETERS`, in words: value and 95 % interval.
-    """
-
-    label: str
-    values: tuple[str, ...]
+    label: str  # of the trial
+    values: tuple[str, ...]  # of each of `SOIL_PARAMETERS`, in words: value and 95 % interval
 
 
 def soil_rows(trials: Sequence[Trial]) -> list[_SoilRow]:
@@ -70,21 +65,13 @@ def _words(one: object) -> str:
 
 
 class _MobilityRow(NamedTuple):
-    """The worst of each metric in a trial; None where there is none.
+    """The worst of each metric in a trial; None where there is none."""
 
-    Attributes:
-        label: of the trial.
-        share: least share of the weight on a wheel [%].
-        wheel: which one that is.
-        stability_deg: least margin to tipping over.
-        friction: largest friction needed.
-    """
-
-    label: str
-    share: float | None
-    wheel: str
-    stability_deg: float | None
-    friction: float | None
+    label: str  # of the trial
+    share: float | None  # least share of the weight on a wheel [%]
+    wheel: str  # which one that is
+    stability_deg: float | None  # least margin to tipping over
+    friction: float | None  # largest friction needed
 
 
 def mobility_rows(trials: Sequence[Trial]) -> list[_MobilityRow]:
@@ -124,18 +111,13 @@ NEES = "nees"
 
 
 class _MotionRow(NamedTuple):
-    """A trial's instruments and estimates.
+    """A trial's instruments and estimates."""
 
-    Attributes:
-        label: of the trial.
-        errors: root mean square errors of speed, slip and load in the units of `ERRORS`; None: the truth is not known.
-        nees: mean of the squared errors over their variances; about 1 if the standard deviations are right.
-        sources: by role: readings used and rejected, mean innovation, and what became of it in words.
-    """
-
-    label: str
+    label: str  # of the trial
+    # root mean square errors of speed, slip and load in the units of `ERRORS`; None: the truth is not known.
     errors: tuple[float | None, ...]
-    nees: float | None
+    nees: float | None  # mean of the squared errors over their variances; about 1 if the standard deviations are right
+    # by role: readings used and rejected, mean innovation, and what became of it in words.
     sources: Mapping[str, Mapping[str, Any]]
 
 
@@ -217,29 +199,17 @@ _UPLOT = files("hil.operator") / "static" / "uplot"
 
 @dataclass(frozen=True)
 class Contents:
-    """All that a page shows.
+    """All that a page shows."""
 
-    Attributes:
-        campaign: name, rows, meta.
-        trials: in the order of the plan.
-        groups: trials that may be compared.
-        config: that the plan starts from; None where it is not one of this version.
-        traces: by the trial's label.
-        images: figures as SVG, by name, one or more of each.
-        work_us: of every tick of every trial.
-        times: `wall_time` of the records.
-        wrong: why the files are not to be trusted.
-    """
-
-    campaign: RecordedCampaign
-    trials: Sequence[Trial]
-    groups: Sequence[Group]
-    config: Config | None
-    traces: Mapping[str, Trace]
-    images: Mapping[str, Sequence[str]]
-    work_us: NDArray[np.float64]
-    times: Sequence[str]
-    wrong: Sequence[str]
+    campaign: RecordedCampaign  # name, rows, meta
+    trials: Sequence[Trial]  # in the order of the plan
+    groups: Sequence[Group]  # trials that may be compared
+    config: Config | None  # that the plan starts from; None where it is not one of this version
+    traces: Mapping[str, Trace]  # by the trial's label
+    images: Mapping[str, Sequence[str]]  # figures as SVG, by name, one or more of each
+    work_us: NDArray[np.float64]  # of every tick of every trial
+    times: Sequence[str]  # `wall_time` of the records
+    wrong: Sequence[str]  # why the files are not to be trusted
 
 
 def render(contents: Contents) -> str:

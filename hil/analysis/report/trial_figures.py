@@ -37,21 +37,13 @@ _BESIDE_NS = 100_000_000
 
 @dataclass(frozen=True)
 class Trace:
-    """Forces over time, equally spaced.
+    """Forces over time, equally spaced."""
 
-    Attributes:
-        start_s: time of the first point, from the impact.
-        step_s: between two points.
-        names: of the series: the channels, their sum, the corrected sum.
-        values: (series, points) [N], or [V] where no sensitivity is known.
-        unit: N or V.
-    """
-
-    start_s: float
-    step_s: float
-    names: tuple[str, ...]
-    values: NDArray[np.float32]
-    unit: str
+    start_s: float  # time of the first point, from the impact
+    step_s: float  # between two points
+    names: tuple[str, ...]  # of the series: the channels, their sum, the corrected sum
+    values: NDArray[np.float32]  # (series, points) [N], or [V] where no sensitivity is known
+    unit: str  # N or V
 
     @property
     def times_s(self) -> FloatArray:

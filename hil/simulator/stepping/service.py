@@ -39,12 +39,8 @@ _MOST_FRICTION = 10.0
 class ContactDoor:
     """Takes the contacts of a caller for one rover.
 
-    Args:
-        given: that the rover's steps read.
-        wheel_names: of the rover.
-        radius: (wheels,) [m].
-        compliant: firm ground, whose law the contacts take; None: soil, on which a wheel has one contact without
-            numbers of its own.
+    Without `compliant`, the firm ground whose law the contacts take, a wheel is on soil: it has one contact, without
+    numbers of its own.
     """
 
     def __init__(
@@ -62,13 +58,9 @@ class ContactDoor:
     def take(self, contacts: NDArray[np.void], centre: FloatArray, velocity: FloatArray) -> None:
         """Replace the contacts of all wheels.
 
-        Args:
-            contacts: (n,) of `hil.simulator.stepping.layout.CONTACT`.
-            centre: (wheels, 3) of the wheels now [m], world.
-            velocity: (wheels, 3) of them [m/s], over the last step.
+        Contacts (n,) of `CONTACT`; centres (wheels, 3) now [m], world, and their velocities over the last step [m/s].
 
-        Raises:
-            BadMessage: with the first thing that is wrong; then the old contacts stay.
+        Raises BadMessage: with the first thing that is wrong; then the old contacts stay.
         """
         count, rows = np.zeros(len(self._names), np.int64), self._given.plane.copy()
         for number, contact in enumerate(contacts):
