@@ -26,7 +26,7 @@ KINDS = (*_LINE, "unplugged", "wrong_value")
 
 
 def line_fault(kind: str, answers: int, until_ns: int, late_ms: float) -> LineFault:
-    """The fault of a line."""
+    """The fault of a line, for each of KINDS but wrong_value; it ends at `until_ns`."""
     if kind == "unplugged":
         return LineFault("disconnect")
     named, requests = _LINE[kind]
@@ -85,7 +85,7 @@ class _MisreadingDevice(SimulatedSerialDevice):
             self._measured.reading_error = 0.0
 
 
-class _MisreadStream(_MisreadingDevice):
+class _MisreadStream(_MisreadingDevice, Streaming):
     """The same of a device that also sends without being asked."""
 
     _device: Any
@@ -96,8 +96,8 @@ class _MisreadStream(_MisreadingDevice):
         due_ns: int = self._wrong(now_ns, lambda: self._device.wake(now_ns))
         return due_ns
 
+    @override
     def unasked(self, now_ns: int) -> Sequence[tuple[int, bytes]]:
-        """See `drivers.sim.protocol.line.Streaming`."""
         messages: Sequence[tuple[int, bytes]] = self._device.unasked(now_ns)
         self._answers -= len(messages)
         return messages

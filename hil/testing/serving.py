@@ -80,7 +80,7 @@ def serve(
         stack.callback(device.close)
         where = {"address": device.address} if device.name == "ni_chassis" else {"path": device.path}
         if endpoints is not None:
-            _write(endpoints, {device.name: next(iter(where.values()))})
+            write_whole(endpoints, json.dumps({device.name: next(iter(where.values()))}, indent=2) + "\n")
             stack.callback(lambda: endpoints.unlink(missing_ok=True))
         baud = {} if device.name in ("ni_chassis", "motion_capture") else {"baud": device.baud}
         announce({"device": device.name, **where, **baud})
@@ -160,8 +160,3 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise ValueError(f"{type(value).__name__} has parts; name one of them")
-
-
-def _write(path: Path, content: Mapping[str, str]) -> None:
-    """In one go, so that a reader finds all or nothing."""
-    write_whole(path, json.dumps(content, indent=2) + "\n")

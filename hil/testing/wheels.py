@@ -1,17 +1,19 @@
-"""Wheels with inertia and friction, for simulated drives to turn.
-
-Cylinders, voltages and readings for simulated devices to act on and to report: simple, and settable by a test.
-"""
+"""Wheels with inertia and friction, cylinders, voltages and readings of simulated devices, as a test sets them."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from threading import RLock
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
+
+from drivers.sim.protocol.plant_ports import AxlePorts
 
 # Steps of a wheel that moves [ns].
 STEP_NS = 1_000_000
@@ -24,7 +26,49 @@ HOLD_S = 0.02
 WHEEL_SETTINGS = ("inertia_kgm2", "friction_Nm", "no_load_radps", "stall_Nm", "torque_per_A")
 
 
-class Wheel:
+class Turning(ABC):
+    """A wheel or a joint: it moves on with the time whenever it is read or commanded."""
+
+    def __init__(self, now_ns: Callable[[], int]) -> None:
+        self._now_ns, self._t_ns, self._angle_rad = now_ns, now_ns(), 0.0
+        self._lock = RLock()  # a test and the thread that serves the device use it
+
+    @property
+    def angle_rad(self) -> float:
+        """Angle of the axle or joint [rad], which an encoder counts; set it to put the joint there."""
+        with self._lock:
+            self._advance()
+            return self._angle_rad
+
+    @angle_rad.setter
+    def angle_rad(self, angle: float) -> None:
+        with self._lock:
+            self._advance()
+            self._angle_rad = float(angle)
+
+    @property
+    @abstractmethod
+    def speed_radps(self) -> float:
+        """Its rate [rad/s], of a wheel positive rolling forward."""
+
+    @property
+    @abstractmethod
+    def current_A(self) -> float:
+        """Current of its motor [A], positive where it drives forward; 0 when it is cut."""
+
+    @abstractmethod
+    def hold(self, target: float, /) -> None:
+        """Hold a speed of a wheel [rad/s], or an angle of a joint [rad]."""
+
+    @abstractmethod
+    def cut(self) -> None:
+        """The output is zero: a wheel coasts, a joint stays where it is."""
+
+    @abstractmethod
+    def _advance(self) -> None: ...
+
+
+class Wheel(Turning):
     """One wheel: inertia, dry friction, and a motor with a linear torque over speed.
 
     A drive that holds a speed has the motor's torque for it; one that is cut lets the wheel coast.
@@ -51,18 +95,17 @@ class Wheel:
         stall_Nm: float = 60.0,
         torque_per_A: float = 10.0,
     ) -> None:
+        super().__init__(now_ns)
         self.inertia_kgm2, self.friction_Nm, self.no_load_radps = inertia_kgm2, friction_Nm, no_load_radps
         self.stall_Nm, self.torque_per_A = stall_Nm, torque_per_A
         self.load_Nm, self.blocked = 0.0, False
         self.commanded_radps: float | None = None
         self.duty: float | None = None
-        self._now_ns, self._t_ns = now_ns, now_ns()
-        self._speed_radps = self._angle_rad = 0.0
-        self._lock = RLock()  # a test and the thread that serves the device use it
+        self._speed_radps = 0.0
 
     @property
+    @override
     def speed_radps(self) -> float:
-        """Speed of the axle [rad/s], positive rolling forward; set it to start from there."""
         with self._lock:
             self._advance()
             return self._speed_radps
@@ -74,30 +117,17 @@ class Wheel:
             self._speed_radps = float(speed)
 
     @property
-    def angle_rad(self) -> float:
-        """Angle of the axle [rad]; an encoder counts it."""
-        with self._lock:
-            self._advance()
-            return self._angle_rad
-
-    @angle_rad.setter
-    def angle_rad(self, angle: float) -> None:
-        with self._lock:
-            self._advance()
-            self._angle_rad = float(angle)
-
-    @property
+    @override
     def current_A(self) -> float:
-        """Current of the motor [A], positive where it drives forward."""
         with self._lock:
             self._advance()
             return self._torque_Nm() / self.torque_per_A
 
-    def hold(self, speed_radps: float) -> None:
-        """The drive holds a speed [rad/s]."""
+    @override
+    def hold(self, target: float, /) -> None:
         with self._lock:
             self._advance()
-            self.commanded_radps, self.duty = speed_radps, None
+            self.commanded_radps, self.duty = target, None
 
     def drive(self, duty: float) -> None:
         """The drive gives a share of the supply voltage, -1 to 1."""
@@ -105,8 +135,8 @@ class Wheel:
             self._advance()
             self.commanded_radps, self.duty = None, duty
 
+    @override
     def cut(self) -> None:
-        """The output is zero: the wheel coasts."""
         with self._lock:
             self._advance()
             self.commanded_radps = self.duty = None
@@ -130,6 +160,7 @@ class Wheel:
     def _friction(self, speed: float) -> float:
         return math.copysign(self.friction_Nm, speed) if speed else 0.0
 
+    @override
     def _advance(self) -> None:
         now_ns = self._now_ns()
         while self._t_ns < now_ns:
@@ -168,53 +199,61 @@ class Wheel:
         self._speed_radps = after
 
 
-class Wheels(Sequence[Wheel]):
-    """The wheels of simulated drives; the `drivers.sim.protocol.plant_ports.AxlePorts` of the device.
+Part = TypeVar("Part", bound=Turning)
+
+
+class TurnedParts(Sequence[Part]):
+    """Wheels or joints of a simulated device, which reads and commands them by their number.
 
     Attributes:
-        supply_volts: voltage of the motors' supply [V].
         reading_error: added to each reading of an angle [rad] and of a speed [rad/s]: a wrong encoder.
     """
 
-    def __init__(self, wheels: Sequence[Wheel], supply_volts: float = 24.0) -> None:
-        self._wheels, self.supply_volts = tuple(wheels), supply_volts
-        self.reading_error = 0.0
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts, self.reading_error = tuple(parts), 0.0
 
-    def __getitem__(self, place: int) -> Wheel:  # type: ignore[override]
-        return self._wheels[place]
+    def __getitem__(self, place: int) -> Part:  # type: ignore[override]
+        return self._parts[place]
 
     def __len__(self) -> int:
-        return len(self._wheels)
+        return len(self._parts)
 
-    def __iter__(self) -> Iterator[Wheel]:
-        return iter(self._wheels)
-
-    def speed_radps(self, wheel: int) -> float:
+    def speed_radps(self, place: int) -> float:
         """Speed as read [rad/s]."""
-        return self._wheels[wheel].speed_radps + self.reading_error
+        return self[place].speed_radps + self.reading_error
 
-    def angle_rad(self, wheel: int) -> float:
+    def angle_rad(self, place: int) -> float:
         """Angle as read [rad]."""
-        return self._wheels[wheel].angle_rad + self.reading_error
+        return self[place].angle_rad + self.reading_error
 
-    def hold(self, wheel: int, speed_radps: float) -> None:
-        """See Wheel."""
-        self._wheels[wheel].hold(speed_radps)
-
-    def drive(self, wheel: int, duty: float) -> None:
-        """See Wheel."""
-        self._wheels[wheel].drive(duty)
-
-    def cut(self, wheel: int) -> None:
-        """See Wheel."""
-        self._wheels[wheel].cut()
-
-    def current_A(self, wheel: int) -> float:
+    def current_A(self, place: int) -> float:
         """Current of a motor [A]."""
-        return self._wheels[wheel].current_A
+        return self[place].current_A
 
+    def hold(self, place: int, target: float) -> None:
+        """Hold a speed of a wheel [rad/s], or an angle of a joint [rad]."""
+        self[place].hold(target)
+
+    def cut(self, place: int) -> None:
+        """Set the output to zero."""
+        self[place].cut()
+
+
+class Wheels(TurnedParts[Wheel], AxlePorts):
+    """The wheels of simulated drives.
+
+    Attributes:
+        supply_volts: voltage of the motors' supply [V].
+    """
+
+    supply_volts = 24.0
+
+    @override
+    def drive(self, wheel: int, duty: float) -> None:
+        self[wheel].drive(duty)
+
+    @override
     def supply_V(self) -> float:
-        """Voltage of the supply [V]."""
         return self.supply_volts
 
 
