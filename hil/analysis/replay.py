@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from drivers.messages import DaqBlock
 from hil.analysis.digests import mismatch
@@ -216,13 +217,12 @@ class _Outputs(MemorySink):
         self._ticks = []
         return rows
 
+    @override
     def timing(self, rows: Rows) -> None:
         """Not compared."""
 
-    def block(self, block: DaqBlock) -> None:
-        """An input."""
-
-    def load_block(self, block: DaqBlock) -> None:
+    @override
+    def block(self, block: DaqBlock, group: str = "daq") -> None:
         """An input."""
 
 

@@ -71,7 +71,7 @@ class RingConsumer:
             count += 1
         for group, sampled in self._sampled.items():
             if (blocks := sampled.read(_BATCH, keep=True)).size:
-                file_sink.blocks(blocks, group)
+                file_sink.recorder.blocks(blocks, group)
                 count += blocks.size
         if (timings := self._timings.read(_BATCH, keep=True)).size:
             file_sink.timing(timings)

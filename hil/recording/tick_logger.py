@@ -50,7 +50,7 @@ class TickLogger:
         for block in samples.blocks:
             self._record_sink.block(block)
         for block in samples.load_blocks:
-            self._record_sink.load_block(block)
+            self._record_sink.block(block, "loads")
         for asked in samples.operator:
             self._record_sink.event(command_event(asked, tick.number, tick.t_ns))
         if estimate.impact_ns is not None and self.impact_ns is None:

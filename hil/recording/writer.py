@@ -118,18 +118,14 @@ class RecordWriter:
             self._due_ns = self._t_ns + self._flush_ns
             self.flush()
 
-    def block(self, block: DaqBlock) -> None:
-        """Takes the next block of sensor samples: into memory, and to disk what is kept of it.
+    def block(self, block: DaqBlock, group: str = "daq") -> None:
+        """Takes the next block of a group of `SAMPLED`: into memory, and to disk what is kept of it; of loads all.
 
         Raises ValueError: Times do not increase, or the shapes do not fit.
         """
-        self._sampled[0].block(block)
+        self._sampled[SAMPLED.index(group)].block(block)
 
-    def load_block(self, block: DaqBlock) -> None:
-        """Takes the next block of the load channels, all of whose samples are kept. Raises ValueError as `block`."""
-        self._sampled[1].block(block)
-
-    def blocks(self, rows: Rows, group: str = "daq") -> None:
+    def blocks(self, rows: Rows, group: str) -> None:
         """Takes several blocks of a group at once, which costs hardly more than one. Raises ValueError: as `block`."""
         self._sampled[SAMPLED.index(group)].blocks(rows)
 

@@ -18,7 +18,7 @@ from hil.config.model_parameters import mesh_of, nominal_rig, profile_line, reli
 from models.terrain import HeightMap, slope_of, surface, uneven_ground
 from models.terrain.mesh import TriangleMesh
 
-Which = Literal["side", "top"]
+Which = Literal["side", "top", "3d"]
 _BODY, _NEAR, _FAR, _LINK = "#ddaa33", "#004488", "#8fa9c9", "#333333"
 _GROUND, _MARK, _PLATE, _LOAD, _FORCE = "#efe6d8", "#9a8f7d", "#bb5566", "#228833", "#cc3311"
 MARKS_M = 0.1  # between marks on the ground
@@ -390,12 +390,15 @@ def _number(value: float, decimals: int) -> str:
     return f"{round(float(value), decimals) + 0.0:.{decimals}f}"  # + 0.0: no -0
 
 
-def make_figure(panels: int) -> tuple[Figure, list[Axes]]:
-    """A figure with so many pictures below or beside each other, and their axes."""
-    columns = 1 if panels == 1 else 2
+def make_figure(panels: int, which: Which) -> tuple[Figure, list[Axes]]:
+    """A figure with so many pictures in rows, and their axes; matplotlib's in three dimensions are square."""
+    solid = which == "3d"
+    columns = min(panels, 3 if solid else 2)
     rows = math.ceil(panels / columns)
-    figure = Figure((9.6, 5.4) if panels == 1 else (15.0, 4.3 * rows), dpi=100, facecolor="white")
-    axes = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel().tolist()
+    size = ((7.2, 7.8), (15.0, 5.5 * rows)) if solid else ((9.6, 5.4), (15.0, 4.3 * rows))
+    figure = Figure(size[panels > 1], dpi=100, facecolor="white")
+    kind = {"projection": "3d"} if solid else {}
+    axes = np.atleast_1d(figure.subplots(rows, columns, squeeze=False, subplot_kw=kind)).ravel().tolist()
     figure.subplots_adjust(0.01, 0.01, 0.99, 0.93 if panels > 1 else 0.85, 0.03, 0.16)
     for empty in axes[panels:]:
         empty.set_axis_off()
