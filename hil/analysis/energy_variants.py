@@ -1,33 +1,27 @@
-"""Figures of `hil energy --compliance`, `--sensitivity` and `--standing`.
+"""Further parts of `hil energy`: compliant legs, sensitivity to the posture, and how the rover stands on the obstacle.
 
-T_c with compliant legs over the obstacle's angle: what the wheels' first hit spends of the rigid rover's T_c.
-
-How T_c changes with the rover's posture, over the obstacle's angle.
-
-How the nominal rover stands with its front wheels on the obstacle, over the obstacle's angle: beside T_c.
-
-The metrics of MacMahon 2016, 2.1: least friction needed, shares of the weight, margin to tipping over.
+The metrics of standing are those of MacMahon 2016, 2.1: least friction needed, shares of the weight, margin to tipping.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from rich.markup import escape
 from rich.table import Table
 
-from hil.analysis.energy import EnergyCurve
+from hil.analysis.energy import EnergyCurve, energy_over_angle
 from hil.config.files import replacing
+from hil.experiments.summary_table import columns_table
 from models.impact import (
     CompliantImpact,
     compliant_effective_kinetic_energy,
-    effective_kinetic_energy,
     energy_gradient,
     on_springs,
 )
@@ -80,11 +74,12 @@ def compliance(rig: Rig, angles_deg: Sequence[float]) -> Compliance:
     legs = (forward, forward if obstacle.leg_stiffness_up_Npm is None else obstacle.leg_stiffness_up_Npm)
     hits = [_on_plate(rover, speed, angle, legs, obstacle.plate_stiffness, obstacle.exponent) for angle in angles_deg]
     plates = [share * forward for share in _PLATES_OVER_LEG]
+    rigid = energy_over_angle(rover, speed)
     at_one = [_hit(rover, speed, trial.angle_deg, legs, plate).energy for plate in plates]
     return {
         "leg_stiffness_Npm": legs[0],
         "leg_stiffness_up_Npm": legs[1],
-        "rigid_energy_J": [_rigid(rover, speed, angle) for angle in angles_deg],
+        "rigid_energy_J": [rigid(angle) for angle in angles_deg],
         "energy_J": [hit.energy for hit, _ in hits],
         "peak_force_N": [hit.peak_force for hit, _ in hits],
         "time_s": [hit.time for hit, _ in hits],
@@ -95,15 +90,14 @@ def compliance(rig: Rig, angles_deg: Sequence[float]) -> Compliance:
 
 def compliance_table(found: Compliance, angles_deg: Sequence[float]) -> Table:
     """The first hit over the angle, as a table."""
-    table = Table(title="first hit of a plate of obstacle.plate_stiffness: in a trial the legs give in the contact")
-    for name in ("angle [deg]", "T_c rigid [J]", "first hit [J]", "share", "peak, both wheels [N]", "after [ms]"):
-        table.add_column(name, justify="right")
     columns = (found[key] for key in ("rigid_energy_J", "energy_J", "peak_force_N", "time_s"))
-    for angle, rigid, energy, force, time in zip(angles_deg, *columns, strict=True):
-        table.add_row(
-            f"{angle:g}", f"{rigid:.4f}", f"{energy:.5f}", f"{energy / rigid:.3f}", f"{force:.0f}", f"{1e3 * time:.3g}"
-        )
-    return table
+    rows = (
+        (f"{angle:g}", f"{rigid:.4f}", f"{energy:.5f}", f"{energy / rigid:.3f}", f"{force:.0f}", f"{1e3 * time:.3g}")
+        for angle, rigid, energy, force, time in zip(angles_deg, *columns, strict=True)
+    )
+    titles = ("angle [deg]", "T_c rigid [J]", "first hit [J]", "share", "peak, both wheels [N]", "after [ms]")
+    title = "first hit of a plate of obstacle.plate_stiffness: in a trial the legs give in the contact"
+    return columns_table(titles, rows, title=title)
 
 
 def draw_compliance(
@@ -126,18 +120,6 @@ def draw_compliance(
         axes.legend()
 
 
-def _rigid(rover: Rover, speed_mps: float, angle_deg: float) -> float:
-    q = rover.neutral()
-    rows = rover.impact_jacobian(q, math.radians(angle_deg))
-    return effective_kinetic_energy(rover.mass_matrix(q), rows, _forward(rover.nv, speed_mps))
-
-
-def _forward(count: int, speed_mps: float) -> np.ndarray:
-    v = np.zeros(count)
-    v[0] = speed_mps
-    return v
-
-
 def _hit(
     rover: Rover, speed_mps: float, angle_deg: float, legs_Npm: tuple[float, float], plate_Npm: float
 ) -> CompliantImpact:
@@ -145,7 +127,9 @@ def _hit(
     mass, rows = on_springs(rover, rover.neutral(), math.radians(angle_deg))
     springs = np.zeros(rows.shape[1])
     springs[rover.nv :] = np.tile(legs_Npm, rows.shape[0])
-    return compliant_effective_kinetic_energy(mass, rows, _forward(len(springs), speed_mps), springs, plate_Npm)
+    v = np.zeros(len(springs))
+    v[0] = speed_mps
+    return compliant_effective_kinetic_energy(mass, rows, v, springs, plate_Npm)
 
 
 def _on_plate(
@@ -196,13 +180,12 @@ def sensitivity(rig: Rig, angles_deg: Sequence[float]) -> Sensitivity:
 
 def sensitivity_table(found: Sensitivity, angles_deg: Sequence[float]) -> Table:
     """dT_c/dq, an angle a row, in mJ a degree."""
-    table = Table(title=escape("dT_c/dq [mJ/deg]"), title_justify="left")
-    table.add_column("angle [deg]", justify="right")
-    for name in found["coordinates"]:
-        table.add_column(name, justify="right")
-    for angle, *row in zip(angles_deg, *found["gradient_Jprad"], strict=True):
-        table.add_row(f"{angle:g}", *(f"{round(_mJpdeg(value), 3) + 0.0:+.3f}" for value in row))
-    return table
+    rows = (
+        (f"{angle:g}", *(f"{round(_mJpdeg(value), 3) + 0.0:+.3f}" for value in row))
+        for angle, *row in zip(angles_deg, *found["gradient_Jprad"], strict=True)
+    )
+    title = escape("dT_c/dq [mJ/deg]")
+    return columns_table(("angle [deg]", *found["coordinates"]), rows, title=title, title_justify="left")
 
 
 def draw_sensitivity(axes: Axes, found: Sensitivity, angles_deg: Sequence[float]) -> None:
@@ -262,16 +245,14 @@ def standing_curve(rig: Rig, angles_deg: Sequence[float]) -> _StandingCurve:
 
 def standing_table(standing: _StandingCurve, curve: EnergyCurve) -> Table:
     """How the rover stands over the angle, beside T_c, as a table."""
-    table = Table()
-    shares = standing["load_share"]
-    for name in ("angle [deg]", "T_c [J]", "friction needed", "front wheels bear", "tips after [deg]"):
-        table.add_column(name, justify="right")
+    shares, rows = standing["load_share"], []
     for i, (angle, joule) in enumerate(zip(curve["angles_deg"], curve["energy_J"], strict=True)):
         front = [share[i] for share in list(shares.values())[:HITTING_WHEELS]]
         borne = None if None in front else 100.0 * sum(one for one in front if one is not None)
         words = (f"{joule:.4f}", _words(standing["friction_needed"][i], ".3f"), _words(borne, ".0f", " %"))
-        table.add_row(f"{angle:g}", *words, _words(standing["stability_deg"][i], ".1f"))
-    return table
+        rows.append((f"{angle:g}", *words, _words(standing["stability_deg"][i], ".1f")))
+    titles = ("angle [deg]", "T_c [J]", "friction needed", "front wheels bear", "tips after [deg]")
+    return columns_table(titles, rows)
 
 
 def draw_standing(friction: Axes, share: Axes, standing: _StandingCurve, curve: EnergyCurve) -> None:
@@ -315,27 +296,22 @@ def save_parts(folder: Path, parts: Mapping[str, Any], curve: EnergyCurve, at_de
     """
     angles_deg = curve["angles_deg"]
     if "compliance" in parts:
-        figure = _figure(9.0)
-        over_angle, over_plate = figure.subplots(1, 2)
-        draw_compliance(over_angle, over_plate, parts["compliance"], angles_deg, at_deg)
-        _save(figure, folder / "energy_compliance.png")
+        with _figure(folder / "energy_compliance.png", 9.0) as figure:
+            over_angle, over_plate = figure.subplots(1, 2)
+            draw_compliance(over_angle, over_plate, parts["compliance"], angles_deg, at_deg)
     if "sensitivity" in parts:
-        figure = _figure(7.0)
-        draw_sensitivity(figure.add_subplot(), parts["sensitivity"], angles_deg)
-        _save(figure, folder / "energy_sensitivity.png")
+        with _figure(folder / "energy_sensitivity.png", 7.0) as figure:
+            draw_sensitivity(figure.add_subplot(), parts["sensitivity"], angles_deg)
     if "standing" in parts:
-        figure = _figure(9.0)
-        friction, share = figure.subplots(1, 2)
-        draw_standing(friction, share, parts["standing"], curve)
-        _save(figure, folder / "energy_standing.png")
+        with _figure(folder / "energy_standing.png", 9.0) as figure:
+            friction, share = figure.subplots(1, 2)
+            draw_standing(friction, share, parts["standing"], curve)
 
 
-def _save(figure: Figure, path: Path) -> None:
+@contextmanager
+def _figure(path: Path, width_in: float) -> Iterator[Figure]:
+    """A figure that is written to the path once it is drawn."""
+    figure = Figure(figsize=(width_in, 4.2), layout="constrained")
+    yield figure
     with replacing(path) as unfinished:
         figure.savefig(unfinished, dpi=150)
-
-
-def _figure(width_in: float) -> Figure:
-    figure = Figure(figsize=(width_in, 4.2), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure

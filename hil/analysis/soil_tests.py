@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from hil.analysis.identification.fit import identify
@@ -158,7 +157,6 @@ def draw(found: Mapping[str, Sequence[Predicted]], path: Path) -> None:
     The ending of the path is the format.
     """
     figure = Figure((10.0, 1.0 + 2.4 * len(found)), layout="constrained")
-    FigureCanvasAgg(figure)
     rows = figure.subplots(len(found), 2, squeeze=False)
     for axes, (name, each) in zip(rows, found.items(), strict=True):
         for one, quantity, label in zip(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from itertools import zip_longest
 from typing import Any, Literal
 
 import numpy as np
@@ -157,11 +159,7 @@ class View:
             [[(n * MARKS_M, low * k), (n * MARKS_M, high)] for n, k in zip(numbers, longer, strict=True)]
         )
         labelled = [n * MARKS_M for n in numbers if n % 5 == 0 and self._fits(n * MARKS_M, left, right)]
-        for place, text in enumerate(self._labels):
-            shown = place < len(labelled)
-            text.set_text(f"{labelled[place]:.1f} m" if shown else "")
-            if shown:
-                text.set_position((labelled[place], -_LABEL_M if self._side else low + 0.06))
+        self._label([(x, -_LABEL_M if self._side else low + 0.06) for x in labelled])
 
     @staticmethod
     def _fits(x: float, left: float, right: float) -> bool:
@@ -196,14 +194,22 @@ class View:
         if corners:
             self._ground.set_verts([[(corners[0][0], low), *corners, (corners[-1][0], low)]])
         first, last = max(left, line[0, 0]), min(right, line[-1, 0])
+        self._draw_marks(first, last, left, right, lambda x: float(np.interp(x, line[:, 0], line[:, 1])))
+
+    def _draw_marks(self, first: float, last: float, left: float, right: float, z: Callable[[float], float]) -> None:
+        """Marks below the ground at height z(x), from the first to the last place, and labels in the picture."""
         numbers = range(math.ceil(first / MARKS_M), math.floor(last / MARKS_M) + 1)
-        tops = {n: (n * MARKS_M, float(np.interp(n * MARKS_M, line[:, 0], line[:, 1]))) for n in numbers}
+        tops = {n: (n * MARKS_M, z(n * MARKS_M)) for n in numbers}
         self._marks.set_segments([[(x, z - (0.06 if n % 5 == 0 else 0.03)), (x, z)] for n, (x, z) in tops.items()])
         labelled = [tops[n] for n in numbers if n % 5 == 0 and self._fits(n * MARKS_M, left, right)]
-        for place, text in enumerate(self._labels):
-            text.set_text(f"{labelled[place][0]:.1f} m" if place < len(labelled) else "")
-            if place < len(labelled):
-                text.set_position((labelled[place][0], labelled[place][1] - _LABEL_M))
+        self._label([(x, z - _LABEL_M) for x, z in labelled])
+
+    def _label(self, places: list[tuple[float, float]]) -> None:
+        """Labels of marks at these places, each with its x."""
+        for text, place in zip_longest(self._labels, places[: len(self._labels)]):
+            text.set_text(f"{place[0]:.1f} m" if place else "")
+            if place:
+                text.set_position(place)
 
     def _draw_uneven(self, left: float, right: float, across: float, middle: float) -> None:
         """The ground under the starboard wheels with marks below it, and a line for that under the port wheels."""
@@ -212,14 +218,7 @@ class View:
         line = [(x, self._height(x, track)) for x in along]
         self._far_ground.set_segments([[(x, self._height(x, across + self._far_track_m)) for x in along]])
         self._ground.set_verts([[(line[0][0], low), *line, (line[-1][0], low)]])
-        numbers = range(math.ceil(left / MARKS_M), math.floor(right / MARKS_M) + 1)
-        tops = {n: (n * MARKS_M, self._height(n * MARKS_M, track)) for n in numbers}
-        self._marks.set_segments([[(x, z - (0.06 if n % 5 == 0 else 0.03)), (x, z)] for n, (x, z) in tops.items()])
-        labelled = [tops[n] for n in numbers if n % 5 == 0 and self._fits(n * MARKS_M, left, right)]
-        for place, text in enumerate(self._labels):
-            text.set_text(f"{labelled[place][0]:.1f} m" if place < len(labelled) else "")
-            if place < len(labelled):
-                text.set_position((labelled[place][0], labelled[place][1] - _LABEL_M))
+        self._draw_marks(left, right, left, right, lambda x: self._height(x, track))
 
     def _link(self, parent: str, child: str, moment: Moment) -> Floats:
         origin, axes = moment.placed

@@ -105,13 +105,9 @@ def _measured(name: str, column: str, row: Mapping[str, float]) -> MeasuredMean 
         return None
     if f"{column}_sd" not in row:
         raise IdentificationError(f"{name}: {column} without {column}_sd, its standard deviation; give both")
-    return MeasuredMean(row[column], _above(name, f"{column}_sd", row))
-
-
-def _above(name: str, column: str, row: Mapping[str, float]) -> float:
-    if row[column] <= 0.0:
-        raise IdentificationError(f"{name}: {column} is {row[column]:g}, allowed: above 0")
-    return row[column]
+    if (sd := row[f"{column}_sd"]) <= 0.0:
+        raise IdentificationError(f"{name}: {column}_sd is {sd:g}, allowed: above 0")
+    return MeasuredMean(row[column], sd)
 
 
 def _number(name: str, column: str, cell: str) -> float:

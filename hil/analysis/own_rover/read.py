@@ -1,7 +1,4 @@
-"""Reads a rover from a file, a URDF or an MJCF.
-
-Reads an MJCF: MuJoCo compiles it in a limited process, and the compiled model is read.
-"""
+"""Reads a rover from a URDF, or from an MJCF, which MuJoCo compiles in a limited process."""
 
 from __future__ import annotations
 
@@ -16,6 +13,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from drivers.extras import install_command
 from hil.config.files import read_bytes, read_text
@@ -158,11 +156,8 @@ class _Model:
         offsets = {self._body(i): joint[1] for i, joint in zip(kept, joints, strict=True)}
         if model.dof_armature.any():
             self._left_out.append("armature of joints, left out: a rotor's inertia has no place in a URDF")
-        for what, values in (
-            ("springs", model.jnt_stiffness), ("damping", model.dof_damping), ("dry friction", model.dof_frictionloss)
-        ):  # fmt: skip
-            if values.any():
-                self._left_out.append(f"{what} of joints, left out")
+        named = {"springs": model.jnt_stiffness, "damping": model.dof_damping, "dry friction": model.dof_frictionloss}
+        self._left_out += [f"{what} of joints, left out" for what, values in named.items() if values.any()]
         if model.body_gravcomp.any():
             self._left_out.append(
                 "gravity compensation of bodies (gravcomp), left out: they weigh what their mass says"
@@ -283,14 +278,7 @@ class _Model:
 
 def _matrix(quaternion: Any) -> Any:
     """Rotation matrix (3, 3) of a quaternion w x y z; right angles that rounding has moved are put back."""
-    w, x, y, z = np.asarray(quaternion, float) / np.linalg.norm(quaternion)
-    turn = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    turn = Rotation.from_quat(quaternion, scalar_first=True).as_matrix()
     whole = np.round(turn)
     return whole if np.abs(turn - whole).max() < 2e-5 else turn
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from hil.analysis.film.files import CameraFrames
@@ -51,7 +50,6 @@ def draw_camera(
     origin_s = 0.0 if impact_s is None else impact_s
     shown = camera.around(origin_s, origin_s - span[0], span[1] - origin_s, MOST)
     figure = Figure(form.size_in((12.0, 6.4), (90.0, 100.0)), facecolor="white")
-    FigureCanvasAgg(figure)
     grid = figure.add_gridspec(
         2, MOST, height_ratios=(1.0, 2.0), hspace=0.15, wspace=0.04, left=0.07, right=0.985, top=0.9, bottom=0.09
     )

@@ -11,7 +11,6 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from hil.experiments.drawing import COLOURS
@@ -44,7 +43,6 @@ _STYLE: Any = {
 def new_figure(height_in: float) -> Figure:
     """An empty figure, as wide as a page."""
     figure = Figure((WIDTH_IN, height_in), layout="constrained")
-    FigureCanvasAgg(figure)
     return figure
 
 
