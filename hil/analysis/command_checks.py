@@ -58,12 +58,7 @@ def _first_wrong(ticks: NDArray[Any], confirmed_ns: NDArray[Any], wrong: NDArray
 def confirmed_in_time(device: str, ticks: Recorded, fields: Sequence[str], limit_ns: int, delay: str = "") -> Check:
     """Every command that is not the one of the tick before is confirmed within the limit, itself or a newer one.
 
-    Args:
-        device: its name.
-        ticks: in order, rows of `/tick`.
-        fields: of its command.
-        limit_ns: [ns].
-        delay: what it consists of, besides the dead-man's time and a tick.
+    `delay` says what the limit [ns] consists of, besides the dead-man's time and a tick.
     """
     item, lags = f"{device}: confirmed", _Lags(limit_ns)
     allowed = f"each within {limit_ns * 1e-6:g} ms: {delay}the dead-man's time and a tick"

@@ -37,7 +37,7 @@ class _ComparisonRow:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two campaigns beside each other."""
+    """Two campaigns next to each other."""
 
     names: tuple[str, str]  # of the campaigns
     quantity: str  # key of campaign.csv

@@ -59,14 +59,9 @@ def compliance(rig: Rig, angles_deg: Sequence[float]) -> Compliance:
     """The first hit over the angle (`models.impact.on_springs`), at `trial.speed_mps`, without ground.
 
     The legs have `obstacle.leg_stiffness_Npm` and `.leg_stiffness_up_Npm`, the plate `obstacle.plate_stiffness`,
-    whatever `obstacle.legs` says.
+    whatever `obstacle.legs` says. Angles are above 0; at 0 the wheel does not approach the plate.
 
-    Args:
-        rig: rover with its payload, speed, legs and plate.
-        angles_deg: above 0; at 0 the wheel does not approach the plate.
-
-    Raises:
-        ValueError: an angle of 0, or legs and plate for which models.impact refuses.
+    Raises ValueError: an angle of 0, or legs and plate for which models.impact refuses.
     """
     rover, trial, obstacle = rig.nominal.held.make_rover(), rig.config.trial, rig.config.obstacle
     speed = trial.speed_mps
@@ -218,12 +213,7 @@ class _StandingCurve(TypedDict):
 
 
 def standing_curve(rig: Rig, angles_deg: Sequence[float]) -> _StandingCurve:
-    """How the rover stands, over the obstacle's angle.
-
-    Args:
-        rig: rover with payload and drawbar, and gravity of its ground.
-        angles_deg: of the obstacle, 0 to 90.
-    """
+    """How the rover stands, over the obstacle's angle. Angles of the obstacle are 0 to 90 [deg]."""
     nominal, rover = rig.nominal, rig.nominal.held.make_rover()
     q, gravity, pull = rover.neutral(), (0.0, 0.0, -nominal.ground.gravity), nominal.drawbar.wrench()
     friction, margin = list[float | None](), list[float | None]()
@@ -244,7 +234,7 @@ def standing_curve(rig: Rig, angles_deg: Sequence[float]) -> _StandingCurve:
 
 
 def standing_table(standing: _StandingCurve, curve: EnergyCurve) -> Table:
-    """How the rover stands over the angle, beside T_c, as a table."""
+    """How the rover stands over the angle, next to T_c, as a table."""
     shares, rows = standing["load_share"], []
     for i, (angle, joule) in enumerate(zip(curve["angles_deg"], curve["energy_J"], strict=True)):
         front = [share[i] for share in list(shares.values())[:HITTING_WHEELS]]
@@ -256,7 +246,7 @@ def standing_table(standing: _StandingCurve, curve: EnergyCurve) -> Table:
 
 
 def draw_standing(friction: Axes, share: Axes, standing: _StandingCurve, curve: EnergyCurve) -> None:
-    """Draw the friction needed over the angle with T_c on an axis of its own, and the shares of the weight."""
+    """Draw the friction needed over the angle with T_c on a second axis, and the shares of the weight."""
     angles = curve["angles_deg"]
     friction.plot(angles, _gaps(standing["friction_needed"]), marker="o", markersize=3.5)
     friction.set(xlabel="obstacle angle [deg]", ylabel="least friction needed")
@@ -288,11 +278,7 @@ def _words(value: float | None, form: str, unit: str = "") -> str:
 def save_parts(folder: Path, parts: Mapping[str, Any], curve: EnergyCurve, at_deg: float) -> None:
     """Write energy_compliance.png, energy_sensitivity.png and energy_standing.png, of what is in `parts`.
 
-    Args:
-        folder: to write to.
-        parts: `compliance`, `sensitivity` and `standing`, any of them.
-        curve: T_c, and the angles of all parts.
-        at_deg: angle of the figure over the plate's stiffness.
+    The figure over the stiffness of the plate is of the angle `at_deg`.
     """
     angles_deg = curve["angles_deg"]
     if "compliance" in parts:

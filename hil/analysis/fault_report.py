@@ -1,7 +1,4 @@
-"""The faults of a run, each with what its record shows before, at and after it.
-
-What a tick of a record shows a person: quantities with their units, each as a short text.
-"""
+"""The faults of a run, each with what its record shows a person before, at and after it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a rig's own detector, droop correction, peak and rules say of samples that another program recorded.
-
-Samples that another program recorded: columns of a CSV, MAT or TDMS file, by a map, as volts of a rig's sensors.
-"""
+"""What a rig's own detector, droop correction, peak and rules say of a CSV, MAT or TDMS file of another program."""
 
 from __future__ import annotations
 
@@ -249,17 +246,14 @@ _SECOND_NS = 1_000_000_000
 def impact_of(samples: ForeignSamples, rig: Rig) -> tuple[dict[str, Any], MeasuredImpact | None]:
     """Run the samples through the rig's estimator, block by block and tick by tick, and judge the impact in them.
 
-    Args:
-        samples: of the rig's sensors; no force acts in the first `ZERO_TIME_S`.
-        rig: with force sensors.
+    No force acts in the first `ZERO_TIME_S` of the samples.
+
+    Raises ForeignRecordError: too short, or a force acts while the sensors are zeroed.
 
     Returns:
         keys as in summary.json, with `cut_tick_ms` from the impact's first sample to the tick that cuts, whatever a
             drive takes then, and `effective_kinetic_energy_nominal_J`, T_c of the config's rover at its speed; and the
             impact that was measured from all samples, None: there was none.
-
-    Raises:
-        ForeignRecordError: too short, or a force acts while the sensors are zeroed.
     """
     config, sensors, estimator = rig.config, sensor_channels(rig.config), Estimator(rig)
     _check_zeroing(samples, sensors, config.detector.threshold_N)

@@ -1,4 +1,4 @@
-"""Energy of a drive along a way over a scan, and the way of least energy between two places (Petersen 2012, 1.4).
+"""Energy of a drive along a path over a scan, and the path of least energy between two places (Petersen 2012, 1.4).
 
 The energy is that of the motors at the axles, friction of the gears included. A metre costs what the rover needs in
 steady straight driving up or down that grade, with what pulls at its drawbar: all wheels bear the same load and turn at
@@ -45,7 +45,7 @@ _GRADES, _SLIPS = np.radians(np.arange(-30.0, 30.5, 1.0)), (-0.95, 0.95)
 
 
 class _PlannedPath(NamedTuple):
-    """The way of least energy, and the straight one beside it; energies in J, infinite: it cannot be driven."""
+    """The path of least energy, and the straight one; energies in J, infinite: it cannot be driven."""
 
     least: MapRoute
     straight: MapRoute
@@ -159,7 +159,7 @@ def plan(
 
     Raises:
         ConfigError: no scan.
-        ValueError: a place beside it, or no way.
+        ValueError: a place off it, or no path.
     """
     refuse_unfit(rig.config, "path", ground_of("scan"))
     relief = rig.nominal.ground.relief

@@ -72,16 +72,10 @@ def recompute(
     """Work out a run's ticks and summary from its record alone.
 
     Estimator, twin, safety and experiment are run again over the recorded inputs (`hil.analysis.replay`); what only a
-    simulated rig knows comes from its events, the rest from rows and config.
+    simulated rig knows comes from its events, the rest from rows and config. Only a summary of the run knows how many
+    ticks the clock skipped.
 
-    Args:
-        record: of the run.
-        rig: of the config that the record holds.
-        summary: of the run, which alone knows how many ticks the clock skipped; None: there is none.
-        progress: see `run_again`.
-
-    Raises:
-        ValueError: today's program raises an exception on it.
+    Raises ValueError: today's program raises an exception on it.
     """
     config = rig.config
     cycle, lacking, ticks, differences = _cycle(record, rig, summary, progress)

@@ -1,7 +1,4 @@
-"""The inputs of a recorded run, tick by tick, from links that look like any rig's.
-
-How much of a record can be replayed: what its ticks took in, as far as it is there.
-"""
+"""The inputs of a recorded run, tick by tick, from links that look like any rig's; how much of a record has them."""
 
 from __future__ import annotations
 

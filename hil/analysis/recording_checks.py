@@ -1,11 +1,4 @@
-"""Checks of `hil verify`: are all sensor samples there, evenly spaced?
-
-What all of a proof reads first: rows of this version, and the events that the loop itself has noted.
-
-Checks of `hil verify`: are all ticks there, each in its place?
-
-Which samples of a record are those of which block.
-"""
+"""Checks of `hil verify`: are all ticks, sensor samples and blocks there, each in its place, and of this version?"""
 
 from __future__ import annotations
 

@@ -60,15 +60,11 @@ class Recovered:
 def recover(run: Path, shared: RunMemory | None = None) -> Recovered:
     """Make `trial.h5` of a run whole; what was there before becomes `trial.killed.h5`.
 
-    Cut short itself, it can be run again.
+    Cut short itself, it can be run again. No other process of the run may be alive. `shared` is its memory, if it is
+    open already.
 
-    Args:
-        run: folder of the run. No other process of it may be alive.
-        shared: its memory, if it is open already.
-
-    Raises:
-        NothingToRecoverError: the run ended by itself, is still going on, or left nothing.
-        OSError: the disk is full or the folder cannot be written.
+    Raises NothingToRecoverError: the run ended by itself, is still going on, or left nothing; OSError: the disk is full
+    or the folder cannot be written.
     """
     if shared:
         return _recover(run, shared)

@@ -1,7 +1,4 @@
-"""`hil replay`: would today's program have done the same with what the devices said?
-
-Where two sequences of ticks, or of events, differ: bit for bit or beyond a tolerance, NaN equal to NaN.
-"""
+"""`hil replay`: would today's program have done the same, bit for bit, with what the devices said?"""
 
 from __future__ import annotations
 
@@ -59,11 +56,8 @@ def tick_differences(
 ) -> list[Difference]:
     """Differences in those fields.
 
-    Args:
-        recorded: rows of `/tick`.
-        replayed: rows of the same ticks.
-        fields: that are compared.
-        allowed: difference of a field that counts for none; None: bit for bit. Asked only where bits differ.
+    `allowed` gives the difference of a field that counts for none; None: bit for bit. It is asked only where bits
+    differ.
     """
     differences = []
     for field in fields:
@@ -164,16 +158,11 @@ def replay(run: Path, *, unverified: bool = False, progress: Progress = lambda *
     """Feed the recorded inputs of a run to today's estimator, twin, safety, trial and gate, and compare their outputs.
 
     It is the tick of `hil.runtime.loop` itself, whose links hand out the record and whose sink keeps the rows. Faults
-    whose cause lies outside of a tick's values come from the record's events.
+    whose cause lies outside of a tick's values come from the record's events. With `unverified` a run that does not
+    match its digests is replayed, and that is noted.
 
-    Args:
-        run: folder of the run.
-        unverified: replay it even if record and summary do not match their digests, and note it.
-        progress: see `run_again`.
-
-    Raises:
-        FolderError: it holds no record, or its summary cannot be read.
-        CannotReplayError: the record lacks what a replay needs, or is not what was recorded.
+    Raises FolderError: it holds no record, or its summary cannot be read; CannotReplayError: the record lacks what a
+    replay needs, or is not what was recorded.
     """
     summary = summary_of(recorded_run(run))
     wrong = mismatch(run, summary)

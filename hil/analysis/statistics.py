@@ -286,7 +286,7 @@ def _p_of_lack(lack: float, of_lack: int, scatter: float, of_scatter: int) -> fl
     return p if math.isfinite(p) else None
 
 
-# A trial beside one other says nothing of which of both is odd.
+# Of two trials nothing tells which is odd.
 LEAST_TRIALS = 3
 # Trials less means, and less the one that is judged.
 LEAST_FREEDOM = 4

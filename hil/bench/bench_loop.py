@@ -1,9 +1,4 @@
-"""`hil bench loop`: wake-up latency of the loop, idle, loaded and with the real tick, compared with cyclictest.
-
-Keeps every processor busy, as a load for benchmarks.
-
-cyclictest of rt-tests, the reference for wake-up latency; it is optional.
-"""
+"""`hil bench loop`: wake-up latency of the loop, idle, loaded and with the real tick, next to rt-tests' cyclictest."""
 
 from __future__ import annotations
 
@@ -116,11 +111,8 @@ def bench_loop(
 ) -> dict[str, Any]:
     """Measure everything, or one rate.
 
-    Args:
-        seconds: duration of each measurement.
-        progress: called with each progress line.
-        wanted: rights to request.
-        rate_hz: the only rate of the loop, measured idle and without a peer; None: all of RATES_HZ, idle and loaded.
+    With `rate_hz` it is the only rate of the loop, measured idle and without a peer; without it all of RATES_HZ, idle
+    and loaded.
 
     Returns:
         The content for `--json`: machine, peers, rows, and what was left out and why.

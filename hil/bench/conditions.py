@@ -1,9 +1,4 @@
-"""Time until every kernel of a tick has run: in a first process, which compiles them, and in later ones.
-
-What a benchmark could not measure, and why; it reports the rest.
-
-The machine on which a benchmark was measured.
-"""
+"""The machine of a benchmark, what could not be measured there, and how long kernels take at the start of a process."""
 
 from __future__ import annotations
 

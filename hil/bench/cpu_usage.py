@@ -1,7 +1,4 @@
-"""Processor and memory usage of each process of a running trial.
-
-A trial in processes of its own, measured from outside while it runs.
-"""
+"""Processor and memory usage of each process of a running trial, measured from outside."""
 
 from __future__ import annotations
 

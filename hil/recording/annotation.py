@@ -1,7 +1,4 @@
-"""A note and tags on a run, in a file beside its record: written at any time, covered by no digest.
-
-Record and summary are never written for it, so that `hil verify` finds them as they were.
-"""
+"""A note and tags on a run, in a file next to its record that no digest covers: the record stays as it was."""
 
 from __future__ import annotations
 
@@ -49,18 +46,14 @@ def annotation_of(folder: Path) -> Annotation:
 def annotate(folder: Path, note: str | None = None, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Annotation:
     """Change the note and tags of a run or campaign; record and summary stay as they are.
 
-    Args:
-        folder: of the run or campaign.
-        note: takes the place of the former one; "" removes it, None leaves it.
-        add: tags that it shall have.
-        remove: tags that it shall not have; one that it has not is no error.
+    A note takes the place of the former one; "" removes it, None leaves it. To remove a tag that it has not is no
+    error.
+
+    Raises FolderError: the folder holds no run, or cannot be written to; ValueError: a note or tag is not allowed;
+    nothing is changed.
 
     Returns:
         What is in the file now.
-
-    Raises:
-        FolderError: the folder holds no run, or cannot be written to.
-        ValueError: a note or tag is not allowed; nothing is changed.
     """
     if not any(file_in(folder, name).is_file() for name in _OF_A_RUN):
         raise FolderError(f"{folder} holds no run: give a folder with {' or '.join(_OF_A_RUN[:2])}, or a campaign's")

@@ -1,4 +1,4 @@
-"""Frames of a camera beside a record: JPEG files in `camera/`, and a table of their times on the record's clock."""
+"""Frames of a camera next to a record: JPEG files in `camera/`, and a table of their times on the record's clock."""
 
 from __future__ import annotations
 

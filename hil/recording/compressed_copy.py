@@ -1,4 +1,4 @@
-"""The record of a run once more, compressed: it grows beside the record and takes its place when the run is over.
+"""The record of a run once more, compressed: it grows next to the record and takes its place when the run is over.
 
 The record itself stays uncompressed while it grows: in SWMR mode HDF5 writes a compressed chunk that grows again and
 again, each time to a new place, and a killed writer is to leave all but the last 40 ms (decision 0045).

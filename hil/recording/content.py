@@ -1,9 +1,4 @@
-"""What `trial.h5` holds, and how much of it has content.
-
-Rows of a record that stay in its file: they are read block by block, so that a long record does not fill the memory.
-
-What is no longer than a block is an array. Whoever goes through rows goes through `in_blocks`, which takes both.
-"""
+"""What `trial.h5` holds; long rows stay in the file and are read by blocks (`in_blocks`), short ones are arrays."""
 
 from __future__ import annotations
 

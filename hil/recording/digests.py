@@ -106,5 +106,5 @@ def _in_words(dtype: np.dtype[Any]) -> str:
 
 
 def _progress(found: Any, text: str) -> None:
-    """A line of its own, so that no two contents give the same bytes."""
+    """A separate line, so that no two contents give the same bytes."""
     found.update(f"\n{text}\n".encode())

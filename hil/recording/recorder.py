@@ -1,4 +1,4 @@
-"""Rings to file and viewers, in a process of its own: `python -m hil.recording.recorder RUN PARENT`."""
+"""Rings to file and viewers, in a separate process: `python -m hil.recording.recorder RUN PARENT`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Where a run's files go.
-
-Reserved disk space that is released when the disk is full.
-"""
+"""Where a run's files go, and the disk space that is kept for their end."""
 
 from __future__ import annotations
 
@@ -36,15 +33,9 @@ class FolderError(ValueError):
 
 
 def run_folder(out: Path | None, config_name: str, what: str) -> Path:
-    """Create the folder of a new run.
+    """Create the folder of a new run. Without `out` it is `runs/<UTC>_<config>_<what>/` under the current folder.
 
-    Args:
-        out: the folder itself; None: `runs/<UTC>_<config>_<what>/` under the current folder.
-        config_name: name of the config.
-        what: the obstacle's angle or angles, or the command, as it shall stand in the name.
-
-    Raises:
-        FolderError: there is something in it, or it cannot be made.
+    Raises FolderError: there is something in it, or it cannot be made.
     """
     if out is not None:
         return empty_folder(out, _ANOTHER)

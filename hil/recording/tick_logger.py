@@ -1,7 +1,4 @@
-"""Records each tick: the row, the sensor blocks, the time of each stage, and the events.
-
-The stop-latency breakdown: how long each part of a cut took, from the sample to the last byte of the stop.
-"""
+"""Records each tick with its events and the times of its stages, and breaks the latency of a stop down."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Writes the record of a run: every tick, every event, and the sensor samples.
+"""Writes the record of a run, in HDF5's single-writer-multiple-reader mode with fixed-size types only.
 
-HDF5 in single-writer-multiple-reader mode with fixed-size types only, so that the file of a killed writer still opens.
-At the end a compressed copy, which has grown beside it, takes its place.
+So the file of a killed writer still opens. At the end a compressed copy, which has grown next to it, takes its place.
 """
 
 from __future__ import annotations

@@ -112,8 +112,8 @@ class StraightDrive(NamedTuple):
 def straight_drive(readings: Readings, wheels: Travel) -> StraightDrive:
     """Direction, scale and delay of the places (n, channels) of a straight drive, against the wheels' way.
 
-    The places are fitted by A + d w(t - late) + c w(t - late)^2, where w is the way of the wheels: d is the tangent at
-    the start, so that a rover that veers evenly does not turn it.
+    The places are fitted by A + d w(t - late) + c w(t - late)^2, where w is the distance that the wheels drove: d is
+    the tangent at the start, so that a rover that veers evenly does not turn it.
 
     Raises CalibrationError: the wheels did not drive far enough, or the readings did not follow them.
     """
@@ -198,10 +198,8 @@ def turn_from_drive(direction: Floats, roll_deg: float) -> Triple:
 def levelled(force: Floats, up: Floats, yaw_deg: float) -> Triple:
     """Roll, pitch, yaw [deg] of a unit's axes in those of the body, from the mean specific force while it stands.
 
-    Args:
-        force: (3,) in the unit's axes [m/s^2].
-        up: (3,) unit vector against gravity in the body's axes.
-        yaw_deg: of the axes, known.
+    The force (3,) is in the axes of the unit [m/s^2], `up` (3,) the unit vector against gravity in those of the body;
+    the yaw is known.
     """
     x, y, z = (force / np.linalg.norm(force)).tolist()
     wanted = Rotation.from_euler("z", -yaw_deg, degrees=True).apply(up)
@@ -214,14 +212,9 @@ def levelled(force: Floats, up: Floats, yaw_deg: float) -> Triple:
 def yaw_from_drive(readings: Readings, mean_force: Floats, level: Triple, wheels: Travel) -> Number:
     """Yaw of a unit's axes [deg] from the accelerations of a straight drive, against those of the wheels.
 
-    Args:
-        readings: of the unit.
-        mean_force: (3,) while it stood.
-        level: roll and pitch of its axes, its yaw 0 [deg].
-        wheels: of the same run.
+    `mean_force` (3,) is that while it stood; `level` has roll and pitch of its axes, its yaw 0 [deg].
 
-    Raises:
-        CalibrationError: there are no accelerations to compare.
+    Raises CalibrationError: there are no accelerations to compare.
     """
     force = rotation(level).apply(readings.values[:, :3] - mean_force)
     begin, end = max(readings.t_s[0], wheels.t_s[0]), min(readings.t_s[-1], wheels.t_s[-1])

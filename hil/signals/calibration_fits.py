@@ -1,7 +1,4 @@
-"""Calibration of force sensors from a record: offset, AC or DC coupling and its time constant, sensitivity.
-
-Calibration of an air cylinder: torque on its joint, or force, from the pressure in its chambers.
-"""
+"""Calibration from a record: offset, coupling and sensitivity of force sensors, and the line of a cylinder."""
 
 from __future__ import annotations
 

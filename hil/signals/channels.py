@@ -1,9 +1,4 @@
-"""What the analysis of samples knows of the sensors.
-
-The AC coupling of the sensors inverted.
-
-How uncertainties add up: in quadrature, and an error that is known but left in by its amount (GUM, F.2.4).
-"""
+"""The sensors, their AC coupling inverted, and how uncertainties add up (GUM, F.2.4)."""
 
 from __future__ import annotations
 
@@ -28,7 +23,7 @@ class SensorChannels(NamedTuple):
     sensitivity_u95: Floats  # (channels,) half-width of the 95 % interval of each sensitivity, relative
     droop_u95: Floats  # (channels,) the same of each time constant
     place: Floats  # (channels, 2) sensors on the plate, across and up [m]; NaN of a bumper's, and for up of links'
-    each: bool  # every channel has a shield of its own (bumpers); else all stand behind one plate
+    each: bool  # every channel has its own shield (bumpers); else all stand behind one plate
     ring: ShieldResonance  # of the shield, as stated; what the samples show goes before it
     # half-width of the 95 % interval of what all channels alike are scaled with, relative: the lever of the hit on
     # links of the frame, which nothing measures.

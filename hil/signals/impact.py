@@ -1,7 +1,4 @@
-"""What one impact comes to: from samples to onset, peak, impulse, duration, rise time, hits and load point.
-
-The peak of an impact by strain gauges: a DC-coupled, noisy channel without droop.
-"""
+"""One impact: onset, peak, impulse, duration, rise time, hits and load point; and its peak by noisy strain gauges."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ ONSET_FROM, ONSET_TO = 0.02, 0.2
 # A peak is the vertex of a parabola through so much of the trace to each side of it [s]; of a short contact through
 # this share of the peak's width at half its height, for a parabola is no more of a half sine than its top.
 PEAK_S, TOP_SHARE = 0.002, 0.15
-# A hit of a grouser stands out from the valleys beside it by this share of the peak.
+# A hit of a grouser stands out from the valleys next to it by this share of the peak.
 HIT_SHARE = 0.05
 # The load point is known where the force is over this share of its peak.
 POINT_SHARE = 0.1

@@ -1,7 +1,4 @@
-"""Readings of an instrument of motion in the ticks of a record, and their place in the rig's axes.
-
-How large the innovation of a good reading may be.
-"""
+"""Readings of an instrument of motion in a record, their place in the rig's axes, and how far off a good one may be."""
 
 from __future__ import annotations
 
@@ -54,8 +51,8 @@ def unit(direction: Sequence[float]) -> Floats:
 def place_in_rig(readings: Readings, section: Any) -> Floats:
     """Where an instrument outside the rover saw the base of the rover, in the rig's axes (n, 3) [m].
 
-    Of a position the body is taken to be turned as at the start, of a distance only the way along its direction is
-    known: it is taken to be straight ahead, and y and z are NaN.
+    Of a position the body is taken to be turned as at the start, of a distance only its component along its direction
+    is known: it is taken to be straight ahead, and y and z are NaN.
     """
     values, origin, point = readings.values, np.asarray(section.origin_m), np.asarray(section.point_m)
     if section.measures == "distance":

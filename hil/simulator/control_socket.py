@@ -1,7 +1,4 @@
-"""The control socket of a simulated rig: put the rover back to its start, inject faults, read values.
-
-Commands to a process of the simulated rig: one JSON line in, one JSON line out.
-"""
+"""The control socket of a simulated rig, and the commands to its processes: one JSON line in, one JSON line out."""
 
 from __future__ import annotations
 
@@ -86,10 +83,8 @@ _MAX_LINE = 1_000_000
 class ControlServer:
     """A unix socket for any number of clients: one JSON line per command, one JSON line per answer.
 
-    Args:
-        path: of the socket; only its owner may open it.
-        handlers: by the `do` of a command.
-        owned: commands that reserve the rig for the client until it disconnects; they are refused to others meanwhile.
+    Only its owner may open it. Commands of `owned` reserve the rig for their client until it disconnects; they are
+    refused to others meanwhile.
     """
 
     def __init__(self, path: Path, handlers: Mapping[str, Handler], owned: Collection[str] = ()) -> None:

@@ -139,7 +139,7 @@ class RealtimePlant:
             plant.set_regulators(command["regulators_Pa"][:-1].tolist())
 
     def _advance(self, plant: Plant, t_ns: int) -> None:
-        """Advance the plant to a time of its own [ns]."""
+        """Advance the plant to one of its own times [ns]."""
         while t_ns - plant.t_ns > LEAP_NS:  # this process was not scheduled: it logs the lateness and catches up
             plant.advance(plant.t_ns + LEAP_NS)
             self._hand_out(plant)
@@ -216,8 +216,8 @@ def main(folder: Path, parent: int) -> None:
         lock_memory=wanted.lock_memory,
         freeze_gc=True,
     )
-    with rights(asked) as granted, ThreadPoolExecutor(max_workers=1) as beside:
-        realtime, sleep_until = RealtimePlant(memory, time.monotonic_ns(), aside=beside.submit), monotonic_sleeper()
+    with rights(asked) as granted, ThreadPoolExecutor(max_workers=1) as builder:
+        realtime, sleep_until = RealtimePlant(memory, time.monotonic_ns(), aside=builder.submit), monotonic_sleeper()
         moved, rounds = LatenessLog(memory.late["plant"]).of("plant"), realtime.rounds
         lifecycle.ready(granted)
         while not lifecycle.ending:

@@ -1,7 +1,4 @@
-"""Starts the processes of a simulated rig, serves its control socket, and stops all of them at the end.
-
-`python -m hil.simulator.rig_server CONFIG PARENT ENDPOINTS` serves one for as long as the process PARENT lives.
-"""
+"""Serves the processes of a simulated rig: `python -m hil.simulator.rig_server CONFIG PARENT ENDPOINTS`."""
 
 from __future__ import annotations
 

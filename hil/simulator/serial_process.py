@@ -1,9 +1,4 @@
-"""All devices of a simulated rig on serial lines and UDP ports, in one process.
-
-Run as `python -m hil.simulator.serial_process FOLDER PARENT`.
-
-Which simulated devices are connected to which line: as in the config, or as in a typical lab.
-"""
+"""All serial and UDP devices of a simulated rig: `python -m hil.simulator.serial_process FOLDER PARENT`."""
 
 from __future__ import annotations
 

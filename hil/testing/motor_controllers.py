@@ -85,7 +85,7 @@ class _RoboClawController:
 
     @property
     def status(self) -> int:
-        """Bits of command 90 beside that of the emergency stop; set them."""
+        """Bits of command 90 besides that of the emergency stop; set them."""
         return self._controller.status
 
     @status.setter

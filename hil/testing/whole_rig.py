@@ -14,7 +14,7 @@ from hil.simulator.control_socket import ControlClient
 
 
 class SimulatedRig(ServedProcess):
-    """A simulated rig in real time, in processes of its own, as `hil sim CONFIG` serves it; a context manager.
+    """A simulated rig in real time, in separate processes, as `hil sim CONFIG` serves it; a context manager.
 
     Attributes:
         endpoints: addresses by name: roboclaw, roboteq, modbus (paths of ports), daq (HOST:PORT), control, ...

@@ -1,12 +1,4 @@
-"""The channels of Foxglove, in a file and from the live server alike: topics, schemas and messages.
-
-scene       what is drawn, each part in a frame of its own
-transforms  where the frames are
-log         events, as lines for people
-tick, events, samples, trial   numbers by name, in JSON, with units in the schema
-
-The messages of a record for Foxglove, channel by channel, in order of their times.
-"""
+"""The channels and messages of Foxglove, in a file and live alike: scene, transforms, log, and numbers in JSON."""
 
 from __future__ import annotations
 
@@ -75,11 +67,7 @@ def numbers(names: Iterable[tuple[str, str]], values: Iterable[Any], *, text: bo
     """A message of numbers and text.
 
     NaN and infinity, which JSON does not have, are left out: Foxglove takes no schema in which a number may be null.
-
-    Args:
-        names: field and element of each value; element "": the field is one value.
-        values: as Python has them.
-        text: not only numbers.
+    Each name is a field and its element, "" where the field is one value. Without `text` only numbers are in it.
     """
     message: dict[str, Any] = {}
     for (field, element), value in zip(names, values, strict=True):
@@ -232,13 +220,8 @@ def streams_of(
 ) -> list[_Stream]:
     """All channels of a record.
 
-    Args:
-        tables: of the record.
-        facts: of the run, as an export has them.
-        motion: of the record; None: scene and transforms are without messages.
-        names: of the tables whose numbers are wanted.
-        every_ns: between two rows of these tables, at least [ns].
-        start_ns: time of the messages at the start of the run [ns].
+    Numbers are of the tables of these names, at least `every_ns` between two rows; the run starts at `start_ns` [ns].
+    Without motion, scene and transforms are without messages.
     """
     made = {channel.topic: channel for channel in scene_channels()}
     by_name = {table.name: table for table in tables}

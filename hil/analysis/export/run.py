@@ -1,11 +1,4 @@
-"""Export of one run, or of all runs of a campaign.
-
-MAT, version 5: a struct for each dataset; the same names under `units` and `descriptions`.
-
-CSV and Parquet: a folder with one file for each dataset.
-
-TDMS: a group for each dataset, a channel for each column; equally spaced ones are waveforms.
-"""
+"""Export of a run, or of all runs of a campaign: MAT, CSV and Parquet with a file a dataset, TDMS with waveforms."""
 
 from __future__ import annotations
 
@@ -275,7 +268,7 @@ def _table(place: Path, to: str, folder: Path) -> None:
 
 @contextmanager
 def _making(path: Path) -> Iterator[Path]:
-    """A name beside a file or folder to write it under; it gets its name once it is whole. Raises FolderError."""
+    """A name next to a file or folder to write it under; it gets its name once it is whole. Raises FolderError."""
     if path.exists():
         raise FolderError(f"{path} exists: remove it, or give another with --out")
     if not path.parent.is_dir():

@@ -102,12 +102,9 @@ class Table:
 def tables_of(record: OpenRecord, progress: Progress = lambda *_: None) -> list[Table]:
     """All datasets of a record; those that its rig has none of are left out.
 
-    Args:
-        record: open.
-        progress: called now and then, of a long record, with how many rows were given out and how many there are.
+    `progress` is called now and then, of a long record, with how many rows were given out and how many there are.
 
-    Raises:
-        RecordError: it has no layout.
+    Raises RecordError: it has no layout.
     """
     layout, done = layout_of(record), 0
     parts = [("tick", "tick", record.tick), ("events", "events", record.events), ("timing", "timing", record.timing)]

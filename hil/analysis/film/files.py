@@ -1,7 +1,4 @@
-"""Writes pictures one after the other as a film: GIF by Pillow, MP4 by ffmpeg, if that is on the PATH.
-
-Frames of a run's camera as pictures: beside the drawn rover, or as a strip with the forces.
-"""
+"""Films as GIF by Pillow, or MP4 by ffmpeg if that is on the PATH; and the frames of a run's camera as pictures."""
 
 from __future__ import annotations
 
@@ -163,7 +160,7 @@ class CameraFrames:
         ImageDraw.Draw(panel).text((6, 5), words, fill=_DARK)
         return np.asarray(panel)
 
-    def beside(self, pictures: Iterable[Picture], times_s: NDArray[np.float64]) -> Iterator[Picture]:
+    def with_frames(self, pictures: Iterable[Picture], times_s: NDArray[np.float64]) -> Iterator[Picture]:
         """Each picture with the newest frame of its time at its right."""
         for picture, t_s in zip(pictures, times_s, strict=True):
             yield np.concatenate([picture, self.panel(float(t_s), picture.shape[0])], axis=1)

@@ -37,17 +37,14 @@ class FilmRequest(NamedTuple):
     to_s: float | None = None  # last time of the run; None: its end, of a slow film shortly after the impact
     at_s: float | None = None  # one picture, of that time; None: a film, or as PNG a strip of pictures
     unverified: bool = False  # also of a run that does not match its digests
-    camera: bool = False  # the frames of the run's camera are beside the drawn rover
+    camera: bool = False  # the frames of the run's camera are to the right of the drawn rover
 
 
 def render(run: Path, wanted: FilmRequest, out: Path | None, progress: Progress = lambda *_: None) -> tuple[Path, int]:
     """Make a film or a picture.
 
-    Args:
-        run: folder of a run.
-        wanted: what.
-        out: file to write; None: VIEW.TO beside the folder's other files.
-        progress: called with how many pictures are made, and of how many.
+    Without `out` the file is VIEW.TO in the folder of the run. `progress` gets how many pictures are made, and of how
+    many.
 
     Returns:
         The file, and the number of its pictures.
@@ -82,7 +79,7 @@ def render(run: Path, wanted: FilmRequest, out: Path | None, progress: Progress 
     moments = times[0] + np.arange(count) * wanted.speed / wanted.fps
     pictures = _pictures(shown, moments, progress, wanted.view)
     if camera is not None:
-        pictures = camera.beside(pictures, moments)
+        pictures = camera.with_frames(pictures, moments)
     with replacing(path) as unfinished:
         return path, (write_gif if wanted.to == "gif" else write_mp4)(unfinished, pictures, wanted.fps)
 
@@ -117,7 +114,7 @@ def _write_strip(
     path: Path, shown: FilmedWindow, times_s: NDArray[np.float64], wanted: FilmRequest, camera: CameraFrames | None
 ) -> int:
     if camera is not None:
-        pictures = list(camera.beside(_pictures(shown, times_s, lambda *_: None, wanted.view), times_s))
+        pictures = list(camera.with_frames(_pictures(shown, times_s, lambda *_: None, wanted.view), times_s))
         with replacing(path) as unfinished:
             Image.fromarray(np.concatenate(pictures)).save(unfinished)
         return len(pictures)

@@ -26,9 +26,7 @@ class Poses(NamedTuple):
 class Skeleton:
     """The parts of a rover, in the order in which they carry each other.
 
-    Args:
-        tree: of the rover, its locks included.
-        turning: names of the joints whose angles are given, in their order (`Layout.turning`).
+    The tree has its locks; `turning` names the joints whose angles are given, in their order (`Layout.turning`).
 
     Attributes:
         tree: the same.
@@ -153,14 +151,7 @@ def grouser_lines(
 ) -> list[Floats]:
     """Grousers, each a line (2, 2) [m]: outwards from the rim, or across the wheel from above.
 
-    Args:
-        wheel: of the rover.
-        rim_m: radius of the rim.
-        height_m: over the rim; below 0: marks inside it.
-        count: of them.
-        placed: the rover.
-        flat: the axes of the picture.
-        side: it is seen from the side.
+    `height_m` is over the rim; below 0: marks inside it.
     """
     centre, axes = placed.origin[wheel.body], placed.axes[wheel.body]
     aside = 0.5 * wheel.width * axes[:, 1]

@@ -45,7 +45,7 @@ class View:
         self._up = 2 if self._side else 1
         first = run.at(0.0)
         points = np.array(list(first.placed.origin.values()))
-        if not run.skeleton.wheels:  # its bodies are large beside the ways between their frames
+        if not run.skeleton.wheels:  # its bodies are large against the distances between their frames
             points = np.concatenate([points, _corners(run, first)])
         points -= first.placed.origin[run.skeleton.tree.bodies[0].name]
         self._radii_m = np.array(run.config.wheel_radii_m)
@@ -291,7 +291,7 @@ class View:
 
     @staticmethod
     def _edges(plate: FilmedPlate, which: int, wheel: Floats, asides: list[float], low: float, high: float) -> Floats:
-        """Points (2 asides, 3) [m] of the plate before a wheel, so far beside it: all low ones, then high ones."""
+        """Points (2 asides, 3) [m] of the plate before a wheel, so far to its side: all low ones, then high ones."""
         origin, axes = plate.axes(which)
         sine, cosine = math.sin(plate.angle), math.cos(plate.angle)
         left = float(axes[1] @ (wheel - origin))

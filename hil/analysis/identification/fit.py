@@ -77,7 +77,7 @@ class Direction:
 
 @dataclass(frozen=True)
 class _Residual:
-    """One measured value beside that of the soil found; `sd` with shared errors."""
+    """One measured value and that of the soil found; `sd` with shared errors."""
 
     window: str
     quantity: str

@@ -1,9 +1,4 @@
-"""What a soil would have given in the windows: the closed forms of `models.wheel` at each wheel's load and slip.
-
-The parameters of a soil by the names of section `soil`, and the ranges that they are searched in.
-
-What an identification starts from: steady windows of one wheel or of a whole rover, each with its uncertainty.
-"""
+"""Steady windows with their uncertainties, and what a soil would have given in them (`models.wheel`)."""
 
 from __future__ import annotations
 
@@ -253,13 +248,7 @@ class ForwardModel:
 
 
 def wheel_state(wheel: WheelSize, soil: Soil, load_N: FloatArray, slip: FloatArray) -> tuple[FloatArray, ...]:
-    """Steady state of turning wheels.
-
-    Args:
-        wheel: each of them.
-        soil: under them.
-        load_N: (n,) vertical.
-        slip: (n,).
+    """Steady state of turning wheels. Vertical loads (n,) and slips (n,).
 
     Returns:
         (n,) each: forward force [N], torque [N m], sinkage [m].

@@ -41,7 +41,7 @@ def warnings_of(found: Identification) -> list[str]:
         if _digs(found):
             texts.append(
                 "The measured sinkage grows with the slip more than that of the soil found: the wheel digs (slip "
-                "sinkage). Find slip_sinkage too: --find slip_sinkage, beside the others."
+                "sinkage). Find slip_sinkage too: --find slip_sinkage, with the others."
             )
     spare = len(found.residuals) - len(found.parameters)
     if found.reduced_chi_squared is not None and chi2.cdf(found.reduced_chi_squared * spare, spare) < _CHANCE:

@@ -1,7 +1,4 @@
-"""Windows from recorded runs of the experiments `drawbar`, `slope` and `sinkage`.
-
-What recorded runs tell of their rig for an identification: wheel, bench, soil, and whether they belong together.
-"""
+"""Windows from recorded runs of `drawbar`, `slope` and `sinkage`, and whether these belong together."""
 
 from __future__ import annotations
 
@@ -60,7 +57,7 @@ def check_alike(runs: Sequence[tuple[Path, Config]]) -> Config:
     for run, config in runs:
         earlier, rover = rovers.setdefault(config.rover.type, (run, _rover_of(config.rover)))
         rolls = config.experiment != PRESSED
-        # a pressed wheel of a simulated rig has a wheel model and a rebound of its own
+        # a pressed wheel of a simulated rig has another wheel model and rebound
         with_rebound = rolls or not drives
         for what, one, other, than in (
             ("rover", _rover_of(config.rover), rover, earlier),

@@ -1,7 +1,4 @@
-"""All windows of an identification: of runs and of a table, with the soil that the search begins at.
-
-Windows from a table of tests that were not made with `hil`: a single wheel on its carriage, or a sinkage test.
-"""
+"""All windows of an identification, of runs and of a table of tests, with the soil that the search begins at."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class RoverFiles:
 
     @contextmanager
     def making(self) -> Iterator[RoverFiles]:
-        """The same files in a folder beside, to make them there; they get their places when all that is wanted is done.
+        """The same files in a temporary folder, to make them there; they get their places when all of them are done.
 
         What ends it before, as Ctrl-C does, leaves none of them in their places.
 
@@ -61,15 +61,15 @@ class RoverFiles:
         """
         try:
             self.config.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(self.config.with_suffix("")) as beside:
-                beside.mkdir()
-                made = RoverFiles(beside, self.name)
+            with replacing(self.config.with_suffix("")) as temporary:
+                temporary.mkdir()
+                made = RoverFiles(temporary, self.name)
                 yield made
                 for done, path in ((made.sketch, self.sketch), (made.urdf, self.urdf), (made.config, self.config)):
                     with replacing(path, new=True) as unfinished:
                         if done.exists():
                             done.rename(unfinished)
-                beside.rmdir()
+                temporary.rmdir()
         except OSError as error:
             raise RoverFileError(f"{self.config.parent}: {error.strerror}") from None
 

@@ -295,14 +295,10 @@ def read_rover(
 ) -> ImportedRover:
     """The rover of a file.
 
-    Args:
-        path: of a URDF, or of an MJCF, whose first element is <mujoco>.
-        wheels: names of the wheels' links or joints; None: those that are recognised.
-        wheel_radius_m: of every wheel; None: that of its shape.
-        wheel_width_m: of every wheel; None: that of its shape.
+    An MJCF is told by its first element, <mujoco>. Wheels are links or joints; without them those that are recognised.
+    A radius or width [m] holds for every wheel; None: that of its shape.
 
-    Raises:
-        RoverFileError: it cannot be read, or is no rover.
+    Raises RoverFileError: it cannot be read, or is no rover.
     """
     try:
         text = read_text(path, MOST_CHARACTERS)

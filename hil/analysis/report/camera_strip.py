@@ -1,4 +1,4 @@
-"""Frames of a run's camera around its impact, beside the traces, each with its time; of a run without one, over all."""
+"""Frames of a run's camera around its impact above the traces, each with its time; of a run without one, over all."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def draw_camera(
     form: FigureForm = FigureForm(),  # noqa: B008
     to: str = "png",
 ) -> Path | None:
-    """Draw the frames of a run with its traces, as `camera.png` beside the figure of the run.
+    """Draw the frames of a run with its traces, as `camera.png` next to the figure of the run.
 
     No digest covers the frames. A `form` of another width or with a notice has another file name.
 

@@ -1,9 +1,7 @@
-"""Force over the obstacle's angle (MacMahon 2016, figs. 5-8 and 6-11), over T_c, and over hit height (fig. 6-13).
+"""Force over the obstacle's angle (MacMahon 2016, figs. 5-8, 6-11), T_c, hit height (fig. 6-13), grouser offset.
 
-Peaks over the grousers' offset at the impact, and without it: trials scaled to one offset (MacMahon 2016, 6.2.7).
-
-The thesis names the offset as the greatest deviation of its trials from each other, and scaling by it as the cure. It
-would scale by simulated plots; here the scale is fitted to the trials themselves.
+The thesis names the offset as the greatest deviation of its trials from each other, and scaling by it as the cure
+(6.2.7). It would scale by simulated plots; here the scale is fitted to the trials themselves.
 """
 
 from __future__ import annotations
@@ -288,9 +286,9 @@ def force_over_offset(groups: Sequence[Group]) -> Figure:
         fitted: dict[str, Any] = {"color": "black", "ls": line, "lw": 1.1}
         left.plot(reach, 1.0 + effect, **fitted)
         handles += [drawn, Line2D([], [], label=plain(f"effect, {group.label}"), **fitted)]
-        beside = 1.2 * (place - 0.5 * (len(groups) - 1))
-        right.plot(angle + beside - 0.4, force, mfc="none", **style)
-        right.plot(angle + beside + 0.4, scaled, **style)
+        offset_deg = 1.2 * (place - 0.5 * (len(groups) - 1))
+        right.plot(angle + offset_deg - 0.4, force, mfc="none", **style)
+        right.plot(angle + offset_deg + 0.4, scaled, **style)
         place += 1
     if not place:
         say_nothing(left, "no grousers, or too few trials")

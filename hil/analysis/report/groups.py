@@ -1,7 +1,4 @@
-"""Trials that may be compared with each other, and what their forces say.
-
-What is known of each trial of a campaign, and whether its files are those that the campaign was made of.
-"""
+"""What is known of each trial, whether its files are those of the campaign, and which trials may be compared."""
 
 from __future__ import annotations
 
@@ -140,7 +137,7 @@ ENERGIES = {WITHOUT: "T_c without ground", WITH: "T_c with the ground's active c
 # The T_c that belongs to a ground, chosen before the forces are looked at. Soil gives way like no ground at all: by
 # simulation the force over sqrt(T_c) then changes least (docs/explanation/contact.md).
 FITTING = {"none": WITHOUT, "soil": WITHOUT, "firm": WITH, "rigid": WITH, "nonsmooth": WITH}
-# What makes trials different in kind, beside the angle: column, and how it is said.
+# What makes trials different in kind, besides the angle: column, and how it is said.
 _KINDS = (("ground", "{} ground"), ("variant", "{}"), ("added_mass_kg", "{:g} kg added"), ("wheels", "{} wheels"))
 
 

@@ -1,11 +1,4 @@
-"""report.html: one file that needs no network. Whatever a person typed is escaped, and no script but ours runs.
-
-The soil estimated in the trials of a campaign.
-
-How the rover stood in the trials of a campaign.
-
-Measured motion in the report of a campaign: what became of each instrument, and how good the estimates were.
-"""
+"""report.html: one file that needs no network. Whatever a person typed is escaped, and no script but ours runs."""
 
 from __future__ import annotations
 

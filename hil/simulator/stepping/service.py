@@ -1,7 +1,4 @@
-"""Answers the messages of a caller that moves a simulated rover.
-
-Contacts of a caller: checked, and made into the planes that the wheels touch.
-"""
+"""Answers the messages of a caller that moves a simulated rover, and takes the contacts of its wheels."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ class ContactDoor:
     """Takes the contacts of a caller for one rover.
 
     Without `compliant`, the firm ground whose law the contacts take, a wheel is on soil: it has one contact, without
-    numbers of its own.
+    friction and restitution.
     """
 
     def __init__(
@@ -134,18 +131,15 @@ _BASE_V = ("vx", "vy", "vz", "wx", "wy", "wz")
 class StepService:
     """A simulated rover that moves when its caller says so.
 
-    Args:
-        rig: whose simulated plant it is, perturbed by the config's seed as in a run.
-        outside: the caller gives the contacts of the wheels, before each step; if not, the ground is the config's.
-        progress: receives a line when the rover leaves what its models hold for.
+    The plant is perturbed by the seed of the config as in a run. With `outside` the caller gives the contacts of the
+    wheels before each step; if not, the ground is that of the config.
+
+    Raises ConfigError: a rover without wheels, or contacts from outside on ground that takes none.
 
     Attributes:
         sizes: of the messages.
         text: the description, JSON.
         number: of the rig, in every message.
-
-    Raises:
-        ConfigError: a rover without wheels, or contacts from outside on ground that takes none.
     """
 
     def __init__(self, rig: Rig, *, outside: bool, progress: Callable[[str], None] = lambda _: None) -> None:
