@@ -66,12 +66,11 @@ def confirmed_in_time(device: str, ticks: Recorded, fields: Sequence[str], limit
         return Check(item, True, "no command", allowed)
     there, before = [field for field in fields if field in (ticks.dtype.names or ())], ticks[:0]
     for rows in in_blocks(ticks):
-        joined = {field: np.concatenate([before[field], rows[field]]) for field in there}
         new = np.ones(len(rows), bool)
-        if there:
-            new[1 - len(before) :] = np.any([_changes(values) for values in joined.values()], axis=0)
-        else:
-            new[1 - len(before) :] = False
+        new[1 - len(before) :] = False
+        for field in there:  # whose numbers differ from those of the tick before
+            numbers = np.concatenate([before[field], rows[field]]).reshape(len(before) + len(rows), -1)
+            new[1 - len(before) :] |= (numbers[1:] != numbers[:-1]).any(axis=1)
         lags.add(rows, new, rows[f"{device}_acknowledged_ns"])
         before = rows[-1:]
     lags.end(int(before["t_ns"][0]))
@@ -114,13 +113,6 @@ class _Lags:
         self.late += int(np.count_nonzero(lag_ns > self._limit_ns))
         if lag_ns.size and lag_ns.max() > self.longest_ns:
             self.longest_ns, self.longest_tick = int(lag_ns.max()), int(commands[1][lag_ns.argmax()])
-
-
-def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether a tick's numbers differ from those of the tick before."""
-    rows = values.reshape(len(values), -1)
-    changes: NDArray[np.bool_] = (rows[1:] != rows[:-1]).any(axis=1)
-    return changes
 
 
 def cut_in_safe(ticks: Recorded) -> Check:

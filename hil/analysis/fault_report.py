@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +60,11 @@ def quantities(layout: Layout, states: str, fields: Collection[str]) -> Iterator
     if layout.channels:
         yield _Quantity("sum of the forces [N]", lambda row: _number(row["force_sum_N"], 1))
     if layout.valves:
-        yield _Quantity("valves on", lambda row: _names_on(layout, row))
-        yield from _pressures(layout)
+        yield _Quantity(
+            "valves on", lambda row: ", ".join(compress(layout.valves, layout.by_valve(row["valves"]))) or "none"
+        )
+        for place, chamber in enumerate(layout.chambers):
+            yield _Quantity(f"pressure {chamber} [kPa]", partial(_element, "pressure_Pa", divmod(place, 2), 1e-3, 0))
     if layout.trigger:
         yield _yes_or_no("camera's trigger line on", "camera_trigger")
 
@@ -83,18 +87,8 @@ def _since(field: str, row: np.void) -> str:
     return _number((row["t_ns"] - row[field]) * 1e-6, 0)
 
 
-def _pressures(layout: Layout) -> Iterator[_Quantity]:
-    for place, chamber in enumerate(layout.chambers):
-        yield _Quantity(f"pressure {chamber} [kPa]", partial(_element, "pressure_Pa", divmod(place, 2), 1e-3, 0))
-
-
 def _element(field: str, place: tuple[int, ...], factor: float, decimals: int, row: np.void) -> str:
     return _number(row[field][place] * factor, decimals)
-
-
-def _names_on(layout: Layout, row: np.void) -> str:
-    on = layout.by_valve(row["valves"])
-    return ", ".join(name for name, powered in zip(layout.valves, on, strict=True) if powered) or "none"
 
 
 def _range(values: NDArray[np.float64]) -> str:

@@ -193,7 +193,10 @@ def replayable_ticks(record: OpenRecord, until: int) -> Recorded:
     Raises CannotReplayError: there are none, or blocks of samples are missing between others.
     """
     fields = {group: field for group, field in SEQUENCE.items() if field in (record.tick.dtype.names or ())}
-    there = {group: list(_whole_numbers(record.samples(group))) for group in fields}
+    there = {  # numbers of the blocks that are there with all their samples
+        group: [placed.heads["sequence"][placed.whole] for placed in placed_blocks(record.samples(group))]
+        for group in fields
+    }
     last = {group: max((int(numbers.max(initial=0)) for numbers in parts), default=0) for group, parts in there.items()}
     newest, lacking, seen = dict.fromkeys(fields, 0), [np.zeros(0, np.int64)], 0
     for rows in in_blocks(record.tick):
@@ -218,11 +221,6 @@ def replayable_ticks(record: OpenRecord, until: int) -> Recorded:
         return first_rows(record.tick, kept)
     ticks: Recorded = record.tick[~np.isin(np.arange(seen), left_out)]
     return ticks
-
-
-def _whole_numbers(samples: SampleSet) -> Iterator[NDArray[np.int64]]:
-    """Numbers of the blocks that are there with all their samples."""
-    return (placed.heads["sequence"][placed.whole] for placed in placed_blocks(samples))
 
 
 def _count(gaps: Sequence[tuple[int, int]]) -> int:

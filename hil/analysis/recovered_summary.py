@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from hil.analysis.digests import mismatch
 from hil.analysis.recompute import recompute
@@ -34,7 +32,9 @@ def summarise_afterwards(run: Path, why: str) -> Summary:
         RecordError: there is no record that can be read, or it is not one of this version.
     """
     with open_trial(run) as record:
-        judged = _judged(_summary(record), why)
+        judged = _summary(record)
+        if not judged["accepted"]:  # else it had come to its end: what ended it was after that
+            judged = {**judged, "accepted": False, "reasons": [why, *judged["reasons"]]}
     summary = with_digests(judged, run, record.meta)
     write_summary(run, summary)
     return summary
@@ -71,7 +71,7 @@ def recover(run: Path) -> tuple[Recovered | None, str]:
     return made, "made from the record"
 
 
-def _summary(record: OpenRecord) -> Mapping[str, Any]:
+def _summary(record: OpenRecord) -> Summary:
     try:
         config = parse_config(str(record.meta.get("config", "")), "/meta/config")
     except ConfigError as error:
@@ -84,10 +84,3 @@ def _summary(record: OpenRecord) -> Mapping[str, Any]:
         summary["reasons"] = [*summary["reasons"], f"recovered: it cannot be judged, {recomputed.lacking}"]
         summary["accepted"] = False
     return summary
-
-
-def _judged(summary: Mapping[str, Any], why: str) -> Summary:
-    """Nothing counts against a run that had come to its end: what ended it then was after it."""
-    if summary["accepted"]:
-        return dict(summary)
-    return {**summary, "accepted": False, "reasons": [why, *summary["reasons"]]}

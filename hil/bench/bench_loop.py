@@ -150,7 +150,8 @@ def _wake_row(rate_hz: int, spin_share: float, load: str, seconds: float) -> Row
     stalls = _run_ticks(clock, seconds)
     # the contract's names: wake_1khz_idle, and wake_1khz_spin for the idle one with spin
     kind = load if not spin_share else "spin" if load == "idle" else f"spin_{load}"
-    return {**_row(f"wake_{_named(rate_hz)}_{kind}", clock.wake), **_losses(clock), "stalls": stalls}
+    losses = {"late": clock.late, "skipped": clock.skipped, "spins_withheld": clock.spins_withheld, "stalls": stalls}
+    return _row(f"wake_{_named(rate_hz)}_{kind}", clock.wake) | losses
 
 
 def _named(rate_hz: int) -> str:
@@ -189,7 +190,9 @@ def _tick_rows(
 
     rate = _named(rate_hz)
     metres = max(seconds * SPEED_MPS, 0.03)
-    rights_asked = [f"realtime.{key}={value}" for key, value in _realtime(wanted).items()]
+    rights_asked = [
+        f"realtime.{key}={str(getattr(wanted, key)).lower()}" for key in ("fifo_priority", "lock_memory", "awake")
+    ]
     settings = [f"loop.rate_hz={rate_hz}", f"trial.start_distance_m={metres}", f"trial.speed_mps={SPEED_MPS}"]
     ends = [f"trial.timeout_s={seconds + 20.0}", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5"]
     config = load_config(CONFIG, ["clock=realtime", "telemetry.endpoint=''", *settings, *ends, *rights_asked])
@@ -213,22 +216,9 @@ def _tick_rows(
     return [*rows, cost | {key: simulated_rig[key] for key in ("late", "skipped")}]
 
 
-def _realtime(wanted: RightsWanted) -> dict[str, str]:
-    """The same rights as keys of a config."""
-    return {
-        "fifo_priority": str(wanted.fifo_priority),
-        "lock_memory": str(wanted.lock_memory).lower(),
-        "awake": str(wanted.awake).lower(),
-    }
-
-
 def _summary_row(name: str, figures: dict[str, float], ticks: int) -> Row:
     return {"name": name, "unit": "us", **figures, "ratio_to": None, "ratio": None, "ticks": ticks}
 
 
 def _row(name: str, times: Histogram) -> Row:
     return _summary_row(name, times.summary_us() or {}, times.count)
-
-
-def _losses(clock: RealtimeClock) -> Row:
-    return {"late": clock.late, "skipped": clock.skipped, "spins_withheld": clock.spins_withheld}

@@ -256,12 +256,12 @@ def _cut_rows(suffix: str, found: Cuts) -> list[Row]:
     parts = {name + suffix: times for name, times in parts_ms(found.cuts).items()}
     parts[f"cut_latency_device{suffix}"] = np.array(found.seen_ms)
     counts = {"events": len(found.cuts), "ended_early": found.ended}
-    return [_row(name, "ms", _quantiles(times)) | counts for name, times in parts.items() if times.size]
-
-
-def _quantiles(times: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float]:
-    p50, p99, p99_9, top = np.quantile(times, (0.5, 0.99, 0.999, 1.0)).tolist()
-    return {"p50": p50, "p99": p99, "p99_9": p99_9, "max": top}
+    shares = {"p50": 0.5, "p99": 0.99, "p99_9": 0.999, "max": 1.0}
+    return [
+        _row(name, "ms", {key: float(np.quantile(times, share)) for key, share in shares.items()}) | counts
+        for name, times in parts.items()
+        if times.size
+    ]
 
 
 def _row(name: str, unit: str, figures: Mapping[str, float]) -> Row:

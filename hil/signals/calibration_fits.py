@@ -54,7 +54,8 @@ def fit_offset(volts: Floats, rate_hz: float) -> FittedValue:
         raise CalibrationError(
             f"the reading moves by {1e3 * float(np.ptp(means)):.2g} mV with {1e3 * noise:.2g} mV of noise: a force acts"
         )
-    return _mean(means)
+    half = float(means.std(ddof=1) / np.sqrt(len(means)) * student.ppf(0.975, len(means) - 1))
+    return FittedValue(float(means.mean()), half)
 
 
 def fit_droop(volts: Floats, rate_hz: float) -> FittedValue:
@@ -174,11 +175,6 @@ def _means(values: Floats, rate_hz: float) -> Floats:
     rows = len(values) // count
     means: Floats = values[: rows * count].reshape(rows, count).mean(axis=1)
     return means
-
-
-def _mean(values: Floats) -> FittedValue:
-    half = float(values.std(ddof=1) / np.sqrt(len(values)) * student.ppf(0.975, len(values) - 1))
-    return FittedValue(float(values.mean()), half)
 
 
 # A pressure that stays within this share of its whole range for this time is one of the steps.

@@ -121,16 +121,13 @@ class ControlServer:
         try:
             data = client.recv(_READ_CHUNK)
             *lines, self._rests[client] = (self._rests[client] + data).split(b"\n")
+            owned = {do: partial(self._own, client, self._handlers[do]) for do in self._owned}
             for line in lines:
-                client.sendall(json.dumps(dispatch(line, self._handlers_for(client))).encode() + b"\n")
+                client.sendall(json.dumps(dispatch(line, {**self._handlers, **owned})).encode() + b"\n")
         except OSError:
             data = b""
         if not data or len(self._rests[client]) > _MAX_LINE:
             self._drop(client)
-
-    def _handlers_for(self, client: socket.socket) -> dict[str, Handler]:
-        owned = {do: partial(self._own, client, self._handlers[do]) for do in self._owned}
-        return {**self._handlers, **owned}
 
     def _own(self, client: socket.socket, handler: Handler, command: dict[str, Any]) -> Answer:
         """Raises ValueError: the rig is reserved for another client."""

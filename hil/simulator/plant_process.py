@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from typing import TypeAlias
@@ -17,7 +18,6 @@ import numpy as np
 from drivers.host import COMPUTER, Host
 from hil.config.rig import Rig
 from hil.ipc.run_memory import LatenessLog
-from hil.ipc.shm import Ring
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.realtime import RightsWanted, rights
 from hil.realtime.rights import monotonic_sleeper
@@ -64,7 +64,8 @@ class RealtimePlant:
         self._memory, self._config, self._host = memory, memory.config, host
         self._start_ns = self._offset_ns = start_ns
         self._seen = 0  # of the requests to put the rover back
-        self._commands = [ring.reader("plant") for ring in self._rings()]
+        rings = memory.wheel_commands, memory.valve_commands, memory.servo_commands
+        self._commands = [ring.reader("plant") for ring in rings]
         boxes = memory.wheels, memory.pressures, memory.servos
         self._wheels, self._pressures, self._servos = (np.zeros(1, box.dtype) for box in boxes)
         self._reset_command, self._reset_done = np.zeros(1, RESET), np.zeros(1, RESET_DONE)
@@ -93,7 +94,8 @@ class RealtimePlant:
             return True
         before_ns, t_ns = plant.t_ns, now_ns - self._offset_ns
         speed_before, angles_before = plant.wheel_speed, plant.servo_angle
-        for command in sorted(self._new_commands(), key=itemgetter("t_ns")):
+        new = chain.from_iterable(cursor.read(COMMANDS_KEPT) for cursor in self._commands if cursor.depth)
+        for command in sorted(new, key=itemgetter("t_ns")):
             self._advance(plant, min(int(command["t_ns"]) - self._offset_ns, t_ns))
             self._obey(plant, command)
         self._advance(plant, t_ns)
@@ -112,16 +114,6 @@ class RealtimePlant:
             memory.servos.write(self._servos)
         self._hand_out(plant)
         return False
-
-    def _rings(self) -> tuple[Ring, ...]:
-        """Of the commands to its devices."""
-        return self._memory.wheel_commands, self._memory.valve_commands, self._memory.servo_commands
-
-    def _new_commands(self) -> Iterator[np.void]:
-        """Commands to wheels, valves and driven joints since the last round."""
-        for cursor in self._commands:
-            if cursor.depth:
-                yield from cursor.read(COMMANDS_KEPT)
 
     def _obey(self, plant: Plant, command: np.void) -> None:
         """Apply a command to the wheels, to the driven joints or to the valves."""

@@ -298,7 +298,8 @@ class Cylinders:
         """Gauge pressure of the chamber at a valve [Pa]."""
         with self._lock:
             since_ns, from_Pa = self._filled[valve]
-            to_Pa = self._supply(valve) if self.powered[valve] else 0.0
+            supply_Pa = self.set_Pa[valve % self.regulators] if self.regulators else self.supply_Pa
+            to_Pa = supply_Pa if self.powered[valve] else 0.0
             return to_Pa + (from_Pa - to_Pa) * math.exp(-(self._now_ns() - since_ns) * 1e-9 / self.fill_s)
 
     def set_pressure(self, valve: int, pressure_Pa: float) -> None:
@@ -309,9 +310,6 @@ class Cylinders:
     def pressure_Pa(self, valve: int) -> float:
         """Pressure as read [Pa]."""
         return self.pressure(valve) + self.reading_error
-
-    def _supply(self, valve: int) -> float:
-        return self.set_Pa[valve % self.regulators] if self.regulators else self.supply_Pa
 
 
 class Voltages:

@@ -85,7 +85,7 @@ def scene(solids: Sequence[Solid], t_ns: int) -> bytes:
 
     Time since 1970, or since the start of the run [ns].
     """
-    from foxglove.messages import SceneEntity, SceneUpdate
+    from foxglove.messages import CubePrimitive, SceneEntity, SceneUpdate
 
     entities = []
     for frame in dict.fromkeys(solid.frame for solid in solids):
@@ -96,7 +96,11 @@ def scene(solids: Sequence[Solid], t_ns: int) -> bytes:
                 frame_id=frame,
                 id=frame,
                 frame_locked=True,
-                cubes=[_cube(one) for one in mine if isinstance(one, Box)],
+                cubes=[
+                    CubePrimitive(pose=_pose(one.centre), size=_vector(one.sides), color=_colour(one.colour))
+                    for one in mine
+                    if isinstance(one, Box)
+                ],
                 cylinders=[_cylinder(one) for one in mine if isinstance(one, Cylinder)],
                 lines=[_lines(one) for one in mine if isinstance(one, Lines)],
             )
@@ -172,12 +176,6 @@ def _colour(rgba: Sequence[float]) -> Any:
     return Color(r=rgba[0], g=rgba[1], b=rgba[2], a=rgba[3])
 
 
-def _cube(box: Box) -> Any:
-    from foxglove.messages import CubePrimitive
-
-    return CubePrimitive(pose=_pose(box.centre), size=_vector(box.sides), color=_colour(box.colour))
-
-
 def _cylinder(one: Cylinder) -> Any:
     from foxglove.messages import CylinderPrimitive
 
@@ -231,10 +229,12 @@ def streams_of(
             streams.append(_Stream(number_channel(name, table.columns), _numbers(table, every_ns, start_ns)))
     ticks, events = by_name["tick"], by_name["events"]
     streams.append(_Stream(made[LOG], _log(events, start_ns)))
-    streams.append(_Stream(made[SCENE], _scene(motion, start_ns) if motion else iter(())))
+    streams.append(_Stream(made[SCENE], iter([(start_ns, scene(motion.rig.solids(), start_ns))] if motion else ())))
     streams.append(_Stream(made[TRANSFORMS], _transforms(motion, start_ns) if motion else iter(())))
     end_ns = start_ns + (max(ticks.ends_ns()[1], 0) if ticks.rows else 0)
-    return [*streams, _Stream(trial_channel(), iter([(end_ns, _trial(facts))]))]
+    found = {key.removeprefix("summary_"): value for key, value in facts.items() if key.startswith("summary_")}
+    trial = numbers([(key, "") for key in found], found.values(), text=False)
+    return [*streams, _Stream(trial_channel(), iter([(end_ns, trial)]))]
 
 
 def _numbers(table: Table, every_ns: int, start_ns: int) -> Timed:
@@ -261,16 +261,7 @@ def _log(events: Table, start_ns: int) -> Timed:
         yield start_ns + t_ns, log_line(dict(zip(names, row, strict=True)), start_ns + t_ns)
 
 
-def _scene(motion: RecordedMotion, start_ns: int) -> Timed:
-    yield start_ns, scene(motion.rig.solids(), start_ns)
-
-
 def _transforms(motion: RecordedMotion, start_ns: int) -> Timed:
     for recorded_ns, frames in motion.frames():
         t_ns = start_ns + max(recorded_ns, 0)
         yield t_ns, transforms(frames, t_ns)
-
-
-def _trial(facts: Mapping[str, str | float]) -> bytes:
-    found = {key.removeprefix("summary_"): value for key, value in facts.items() if key.startswith("summary_")}
-    return numbers([(key, "") for key in found], found.values(), text=False)

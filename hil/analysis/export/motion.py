@@ -43,7 +43,8 @@ class RecordedMotion:
                 if not np.isfinite(pose).all():
                     continue
                 last = int(t_ns), pose, joints, turned
-                if last[0] >= shown_ns + EVERY_NS or self._near_impact(last[0]):
+                near = self._impact_s is not None and -BEFORE_S <= last[0] * 1e-9 - self._impact_s <= AFTER_S
+                if near or last[0] >= shown_ns + EVERY_NS:
                     shown_ns = last[0]
                     yield self._placed(*last)
                     last = None
@@ -52,9 +53,6 @@ class RecordedMotion:
 
     def _placed(self, t_ns: int, pose: Any, joints: Any, turned: Any) -> tuple[int, Frames]:
         return t_ns, self.rig.frames(pose, joints, turned, self._foot_m)
-
-    def _near_impact(self, t_ns: int) -> bool:
-        return self._impact_s is not None and -BEFORE_S <= t_ns * 1e-9 - self._impact_s <= AFTER_S
 
     def _foot(self) -> float:
         """Where the obstacle stands: where the last tick with a gap has it, as in a film."""

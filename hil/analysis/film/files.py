@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def write_mp4(path: Path, pictures: Iterator[Picture], fps: float) -> int:
         assert process.stdin is not None
         assert process.stderr is not None
         try:
-            for picture in _with_first(first, pictures):
+            for picture in chain([first], pictures):
                 process.stdin.write(np.ascontiguousarray(picture).tobytes())
                 count += 1
             process.stdin.close()
@@ -87,11 +88,6 @@ def write_mp4(path: Path, pictures: Iterator[Picture], fps: float) -> int:
     if process.returncode or not count:
         raise FilmError(f"ffmpeg failed: {said.rpartition(chr(10))[2] or f'exit status {process.returncode}'}")
     return count
-
-
-def _with_first(first: Picture, others: Iterator[Picture]) -> Iterator[Picture]:
-    yield first
-    yield from others
 
 
 def _with_palette(picture: Picture) -> Any:

@@ -13,7 +13,7 @@ from rich.table import Table
 from scipy.stats import chi2
 
 from hil.analysis.identification.directions import in_words, proposals
-from hil.analysis.identification.fit import Identification, Parameter
+from hil.analysis.identification.fit import Identification
 from hil.config.files import write_whole
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import columns_table
@@ -80,8 +80,11 @@ def yaml_section(found: Identification) -> str:
     searched = {one.name: one for one in found.parameters}
     lines = ["soil:"]
     for name, value in found.values.items():
-        remark = f"  # {_remark(searched[name])}" if name in searched else "  # given"
-        lines.append(f"  {name}: {_number(value)}{remark}")
+        remark = "given"
+        if (one := searched.get(name)) is not None:
+            doubt = "" if one.determined else "not determined by the data: "
+            remark = f"{doubt}95 % interval {one.low:.3g} to {one.high:.3g}"
+        lines.append(f"  {name}: {_number(value)}  # {remark}")
     wheel = found.windows[0].wheel
     if wheel.shear_residual is not None:
         lines += [f"  shear: {wheel.shear}  # given", f"  shear_residual: {_number(wheel.shear_residual)}  # given"]
@@ -142,11 +145,6 @@ def lines_of(whole: dict[str, Any]) -> Iterator[str]:
     if whole["further_experiments"]:
         yield "What would tell more, computed for the soil found:"
         yield from (f"- {text}" for text in whole["further_experiments"])
-
-
-def _remark(one: Parameter) -> str:
-    interval = f"95 % interval {one.low:.3g} to {one.high:.3g}"
-    return interval if one.determined else f"not determined by the data: {interval}"
 
 
 def _number(value: float) -> str:

@@ -25,7 +25,7 @@ from hil.analysis.report.drawing import (
     say_nothing,
 )
 from hil.analysis.report.groups import ENERGIES, FORCE, FORCES, WITH, Group
-from hil.analysis.statistics import Fit, paired
+from hil.analysis.statistics import paired
 from hil.config.schema.sensors import DaqConfig
 
 _FORCE_LABEL = f"force, {FORCES[FORCE]} [N]"
@@ -45,10 +45,8 @@ def force_over_angle(groups: Sequence[Group]) -> Figure:
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     for axes in grid.flat[len(groups) :]:
         axes.set_visible(False)
-    force_N, energy_J = (
-        _scale_N(groups),
-        1.1 * max((top for group in groups for key in ENERGIES if (top := _largest(group, key))), default=1.0),
-    )
+    means_J = (one.mean for group in groups for key in ENERGIES for one in group.over_angle(key).values())
+    force_N, energy_J = _scale_N(groups), 1.1 * (max(means_J, default=0.0) or 1.0)
     handles = []
     for axes, group in zip(grid.flat, groups, strict=False):
         _forces(axes, group, force_N)
@@ -67,10 +65,6 @@ def force_over_angle(groups: Sequence[Group]) -> Figure:
     grid[0, 0].set_ylim(0.0, force_N)
     legend_below(figure, *handles, columns=3)
     return figure
-
-
-def _largest(group: Group, key: str) -> float:
-    return max((spread.mean for spread in group.over_angle(key).values()), default=0.0)
 
 
 def _scale_N(groups: Sequence[Group]) -> float:
@@ -150,7 +144,9 @@ def _force_and_law(axes: Axes, below: Axes, group: Group, key: str) -> None:
     reach = np.linspace(T.min(), T.max(), 60)
     for law in laws:
         style, text = _LAWS[law.law]
-        axes.plot(reach, law.force_N(reach), style, color="black", lw=1.1, label=f"{text}{_numbers(law)}")
+        exponent = "" if law.law == "sqrt" else f", b = {law.b:.2f}"
+        label = f"{text}: a = {law.a:.4g}{exponent}, rms {law.rms_N:.1f} N"
+        axes.plot(reach, law.force_N(reach), style, color="black", lw=1.1, label=label)
     below.axhline(0.0, color="black", lw=0.8)
     for i, one in enumerate(sorted(set(angle))):
         at = angle == one
@@ -160,11 +156,6 @@ def _force_and_law(axes: Axes, below: Axes, group: Group, key: str) -> None:
             below.plot(T[at], np.array(laws[-1].residuals_N)[at], label=f"{one:g}°", mfc="none", **style_of)
     if laws:
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.1)
-
-
-def _numbers(law: Fit) -> str:
-    exponent = "" if law.law == "sqrt" else f", b = {law.b:.2f}"
-    return f": a = {law.a:.4g}{exponent}, rms {law.rms_N:.1f} N"
 
 
 def force_over_hit_height(groups: Sequence[Group], triangle: DaqConfig | None) -> Figure:

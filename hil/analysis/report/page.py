@@ -219,7 +219,8 @@ def render(contents: Contents) -> str:
     scripts = [_text(_UPLOT, "uPlot.iife.min.js"), environment.get_template("report.js").render()]
     styles = [_text(_UPLOT, "uPlot.min.css"), environment.get_template("report.css").render()]
     campaign, trials = contents.campaign, contents.trials
-    against = answers.reasons_against(campaign, trials)
+    against, planned = answers.reasons_against(campaign, trials), campaign.meta.get("planned")
+    made = len({trial.row.get("number") for trial in trials})
     return environment.get_template("report.html").render(
         contents=contents,
         campaign=campaign,
@@ -237,11 +238,16 @@ def render(contents: Contents) -> str:
         forces=_forces(contents.trials),
         energies=ENERGIES,
         angles={group.label: _angles(group) for group in contents.groups},
-        trends={group.label: [_trend(group, key) for key in (group.fitting, group.other)]
-                for group in contents.groups},
+        trends={
+            group.label: [
+                {"energy": ENERGIES[key], "trend": group.trend(key), "sentence": answers.trend_sentence(group, key)}
+                for key in (group.fitting, group.other)
+            ]
+            for group in contents.groups
+        },
         offsets={group.label: fit for group in contents.groups if (fit := normalised(group.kept))},
         firm=any(group.fitting == WITH for group in contents.groups),
-        unfinished=_unfinished(contents),
+        unfinished=max(planned - made, 0) if isinstance(planned, int) else 0,
         rows=_rows(contents),
         rules=_rules(contents.trials),
         motion=(measured := motion_rows(trials)),
@@ -249,13 +255,16 @@ def render(contents: Contents) -> str:
         soil=soil_rows(trials),
         mobility=mobility_rows(trials),
         motion_errors=[f"{name} [{unit}]" for name, unit, _ in ERRORS.values()],
-        delays={words: _quantiles(_delays(contents.trials, key)) for key, words in _DELAYS.items()},
+        delays={
+            words: _quantiles(np.array([value for (value,) in paired([trial.summary for trial in trials], key)]))
+            for key, words in _DELAYS.items()
+        },
         work=_quantiles(contents.work_us),
         shares=list(_SHARES),
         loops=_loops(contents.trials),
         scripts=[Markup(script) for script in scripts],  # ours: no word of a campaign is in them
         styles=[Markup(style) for style in styles],
-        script_hashes=" ".join(f"'sha256-{_hash(script)}'" for script in scripts),
+        script_hashes=" ".join(f"'sha256-{_base64(hashlib.sha256(script.encode()).digest())}'" for script in scripts),
     )  # fmt: skip
 
 
@@ -264,25 +273,18 @@ def _forces(trials: Sequence[Trial]) -> dict[str, str]:
     return FORCES | {key: words for key, words in STRAIN.items() if any(key in trial.row for trial in trials)}
 
 
-def _unfinished(contents: Contents) -> int:
-    """How many trials of the plan have not been made yet."""
-    planned = contents.campaign.meta.get("planned")
-    made = len({trial.row.get("number") for trial in contents.trials})
-    return max(planned - made, 0) if isinstance(planned, int) else 0
-
-
 def _text(folder: Any, name: str) -> str:
     text: str = folder.joinpath(name).read_text(encoding="utf-8")
     return text.strip()
 
 
-def _hash(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
 def _image(svg: str) -> str:
     """Address of a picture that is in the page itself."""
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+    return f"data:image/svg+xml;base64,{_base64(svg.encode())}"
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
 
 
 def _digits(value: Any, digits: int = 1) -> str:
@@ -306,11 +308,6 @@ def _angles(group: Group) -> list[dict[str, Any]]:
         | {key: of_key.get(angle) for key, of_key in spreads.items()}
         for angle in sorted(angle for angle in made if angle is not None)
     ]
-
-
-def _trend(group: Group, key: str) -> dict[str, Any]:
-    trend, sentence = group.trend(key), answers.trend_sentence(group, key)
-    return {"energy": ENERGIES[key], "trend": trend, "sentence": sentence}
 
 
 def _rows(contents: Contents) -> list[tuple[Trial, list[str], float | None]]:
@@ -337,10 +334,6 @@ def _rules(trials: Sequence[Trial]) -> list[dict[str, Any]]:
         {"rule": name, "judged": len(rules), "broken": sum(rule.get("ok") is False for rule in rules)}
         for name, rules in by_name.items()
     ]
-
-
-def _delays(trials: Sequence[Trial], key: str) -> NDArray[np.float64]:
-    return np.array([value for (value,) in paired([trial.summary for trial in trials], key)])
 
 
 def _quantiles(values: NDArray[np.float64]) -> dict[str, Any]:
