@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -68,13 +68,14 @@ def recover(run: Path, shared: RunMemory | None = None) -> Recovered:
     """
     if shared:
         return _recover(run, shared)
-    if not _has_memory(run):
-        return _recover_file(run)
-    opened = _open(run)
     try:
+        has_memory = (run / FOLDER).is_dir()
+    except (OSError, ValueError) as error:
+        raise NothingToRecoverError(f"{run}: cannot be looked into: {error}") from None
+    if not has_memory:
+        return _recover_file(run)
+    with closing(_open(run)) as opened:
         return _recover(run, opened)
-    finally:
-        opened.close()
 
 
 def _recover(run: Path, shared: RunMemory) -> Recovered:
@@ -117,13 +118,6 @@ def holes_of(parts: Iterable[NDArray[np.int64]]) -> Iterator[tuple[int, int]]:
         known = np.concatenate([[last], numbers])
         yield from ((int(known[i]) + 1, int(known[i + 1]) - 1) for i in np.flatnonzero(np.diff(known) > 1))
         last = int(known[-1])
-
-
-def _has_memory(run: Path) -> bool:
-    try:
-        return (run / FOLDER).is_dir()
-    except (OSError, ValueError) as error:
-        raise NothingToRecoverError(f"{run}: cannot be looked into: {error}") from None
 
 
 def _recover_file(run: Path) -> Recovered:

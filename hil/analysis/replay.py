@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -170,22 +170,15 @@ def replay(run: Path, *, unverified: bool = False, progress: Progress = lambda *
         raise CannotReplayError(f"{run} is not replayed: {wrong} (--unverified replays it all the same)")
     try:
         with open_trial(run) as record:
-            done = _replayed(record, summary, progress)
-        return replace(done, notes=[wrong, *done.notes]) if wrong else done
-    except CannotReplayError as error:
+            config = replayable_config(record)
+            until = known_until(record, config.clock, summary)
+            ticks = replayable_ticks(record, until)
+            again = run_again(record, Rig(config), ticks, until, progress=progress)
+            differences = sorted([*again.raised, *again.differences], key=lambda difference: difference.first_tick)
+            notes = [wrong] * bool(wrong) + _notes(record, config.sha256(), len(record.tick) - len(ticks), until)
+            return Replay(again.ticks, differences, str(record.meta.get("version")), running_version(), notes)
+    except (CannotReplayError, RecordError) as error:
         raise CannotReplayError(f"{run} cannot be replayed: {error}") from None
-    except RecordError as error:
-        raise CannotReplayError(f"{run} cannot be replayed: {error}") from None
-
-
-def _replayed(record: OpenRecord, summary: Mapping[str, Any] | None, progress: Progress) -> Replay:
-    config = replayable_config(record)
-    until = known_until(record, config.clock, summary)
-    ticks = replayable_ticks(record, until)
-    again = run_again(record, Rig(config), ticks, until, progress=progress)
-    differences = sorted([*again.raised, *again.differences], key=lambda difference: difference.first_tick)
-    notes = _notes(record, config.sha256(), len(record.tick) - len(ticks), until)
-    return Replay(again.ticks, differences, str(record.meta.get("version")), running_version(), notes)
 
 
 class _RepeatedRun(NamedTuple):

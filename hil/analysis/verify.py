@@ -75,7 +75,12 @@ def _checks(
         return [*checks, Check("channels", False, wrong, "as many in both")]
     rig, loop = Rig(config), summary.get("loop") if summary else None
     ticks = recording_checks.in_order(record.tick)
-    whole = _of_ticks(record, ticks, rig.rate_hz, loop)
+    whole = [
+        recording_checks.tick_order(record.tick),
+        recording_checks.ticks_missing(ticks, loop),
+        recording_checks.tick_times(ticks, rig.rate_hz),
+        recording_checks.timing_rows(ticks, record.timing),
+    ]
     # a tick whose row of /timing a kill has cut off is run all the same
     trusted = all(check.ok for check in (*proven, *whole) if check.item != "timing")
     return [
@@ -171,15 +176,6 @@ def _checksum(record: OpenRecord, summary: Mapping[str, Any] | None) -> Check:
         said["summary.json"] = summary.get("config_sha256")
     allowed = ", ".join(f"{value} in {where}" for where, value in said.items())
     return Check("config checksum", all(stated == checksum for stated in said.values()), checksum, allowed)
-
-
-def _of_ticks(record: OpenRecord, rows: Recorded, rate_hz: int, loop: Mapping[str, Any] | None) -> list[Check]:
-    return [
-        recording_checks.tick_order(record.tick),
-        recording_checks.ticks_missing(rows, loop),
-        recording_checks.tick_times(rows, rate_hz),
-        recording_checks.timing_rows(rows, record.timing),
-    ]
 
 
 def _of_samples(record: OpenRecord, rig: Rig) -> list[Check]:

@@ -124,13 +124,12 @@ _STEADY = 0.1
 
 
 @dataclass(frozen=True)
-class _RecordedWindows:
-    """Windows of runs on one soil, with one rover of each type."""
+class Sources:
+    """What an identification is made of."""
 
-    windows: tuple[Window, ...]  # one a run
-    soil: Mapping[str, float]  # section soil of the config, all six parameters by name
-    name: str  # of the config
-    simulated: bool  # the runs were made on a simulated rig
+    windows: tuple[Window, ...]  # of all sources
+    soil: Mapping[str, float]  # all parameters by name: fixed, or where the search begins
+    name: str  # of the config, or of the table
 
 
 def windows_of(
@@ -140,7 +139,7 @@ def windows_of(
     *,
     unverified: bool = False,
     spread: Executor | None = None,
-) -> _RecordedWindows:
+) -> Sources:
     """The steady window of each run.
 
     Args:
@@ -160,19 +159,9 @@ def windows_of(
     each = map if spread is None else spread.map
     read = [(run, *found) for run, found in zip(runs, each(partial(_read, unverified=unverified), runs), strict=True)]
     first = check_alike([(run, config) for run, config, _ in read])
-    window = partial(_window_of, uncertainty=uncertainty, torque_per_A_Nm=torque_per_A_Nm)
+    window = partial(_window, uncertainty=uncertainty, torque_per_A_Nm=torque_per_A_Nm)
     windows = tuple(each(window, read))
-    return _RecordedWindows(windows, soil_section(first.soil), first.name, first.rig == "simulated")
-
-
-def _window_of(
-    read: tuple[Path, Config, dict[str, Any]], uncertainty: Uncertainty, torque_per_A_Nm: float | None
-) -> Window:
-    """The window of a run, whatever its experiment."""
-    run, config, summary = read
-    if config.experiment == PRESSED:
-        return _pressed(run, config, summary, uncertainty)
-    return _window(run, config, summary, uncertainty, torque_per_A_Nm)
+    return Sources(windows, soil_section(first.soil), first.name)
 
 
 def _read(run: Path, *, unverified: bool) -> tuple[Config, dict[str, Any]]:
@@ -250,9 +239,12 @@ class _WindowMeans:
 
 
 def _window(
-    run: Path, config: Config, summary: Mapping[str, Any], uncertainty: Uncertainty, torque_per_A_Nm: float | None
+    read: tuple[Path, Config, dict[str, Any]], uncertainty: Uncertainty, torque_per_A_Nm: float | None
 ) -> Window:
-    """The window of a run."""
+    """The window of a run, whatever its experiment."""
+    run, config, summary = read
+    if config.experiment == PRESSED:
+        return _pressed(run, config, summary, uncertainty)
     layout, slope = config.layout, config.experiment == "slope"
     load_field = "wheel_load_N" if layout.leg_sensors else "normal_force_N"
     if config.pull_unknown and not layout.leg_sensors:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from pathlib import Path
 
 from hil.analysis.identification.forward import (
@@ -17,7 +16,7 @@ from hil.analysis.identification.forward import (
     Window,
     in_millimetres,
 )
-from hil.analysis.identification.recorded import USUAL_UNCERTAINTY, Uncertainty, soil_section, windows_of
+from hil.analysis.identification.recorded import USUAL_UNCERTAINTY, Sources, Uncertainty, soil_section, windows_of
 from hil.config.files import read_text
 from hil.config.schema.ground_and_obstacle import SoilConfig
 from hil.config.text_io import number_in, numbered_rows
@@ -112,15 +111,6 @@ def _number(name: str, column: str, cell: str) -> float:
     if math.isnan(value):
         raise IdentificationError(f"{name}: {column} is {cell[:40]!r}; allowed: a finite number, or an empty cell")
     return value
-
-
-@dataclass(frozen=True)
-class Sources:
-    """What an identification is made of."""
-
-    windows: tuple[Window, ...]  # of all sources
-    soil: Mapping[str, float]  # all parameters by name: fixed, or where the search begins
-    name: str  # of the config, or of the table
 
 
 def read_sources(

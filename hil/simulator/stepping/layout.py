@@ -20,6 +20,7 @@ MAGIC = b"HILS"
 HEADER = struct.Struct("<4sHHII")
 REFUSED, DESCRIBE, RESET, CONTACTS, COMMAND, STEP, STATE, ENERGY = range(8)
 KINDS = ("refused", "describe", "reset", "contacts", "command", "step", "state", "energy")
+WITHOUT_BODY = (DESCRIBE, RESET, STATE, ENERGY)
 # In front of the description's text: its sizes, whether contacts come from outside, and bytes of the text.
 SIZES = struct.Struct("<8I")
 STEP_BODY = struct.Struct("<qq")  # time that the client believes it is, and by how much to step [ns]

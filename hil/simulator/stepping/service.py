@@ -153,8 +153,8 @@ class StepService:
             layout.CONTACTS: self._contacts,
             layout.COMMAND: self._command,
             layout.STEP: self._step,
-            layout.STATE: self._state_now,
-            layout.ENERGY: self._energy,
+            layout.STATE: lambda _: self._record.tobytes(),
+            layout.ENERGY: lambda _: np.array(self._plant.energies(), "<f8").tobytes(),
         }
         self._build()
         self._plant.advance(self._plant.parameters.substep_ns)  # compiles the step, so that no caller waits for that
@@ -220,14 +220,14 @@ class StepService:
             )
         if message.kind not in self._answers:
             raise BadMessage(f"a message has kind {message.kind}, allowed: {layout.DESCRIBE} to {layout.ENERGY}")
+        if message.kind in layout.WITHOUT_BODY:
+            layout.empty(message)
         return self._answers[message.kind](message)
 
-    def _describe(self, message: StepMessage) -> bytes:
-        layout.empty(message)
+    def _describe(self, _: StepMessage) -> bytes:
         return layout.SIZES.pack(*self.sizes, len(self.text)) + self.text
 
-    def _reset(self, message: StepMessage) -> bytes:
-        layout.empty(message)
+    def _reset(self, _: StepMessage) -> bytes:
         self._build()
         self._look()
         return self._record.tobytes()
@@ -284,14 +284,6 @@ class StepService:
         if not np.isfinite(self._state.q).all():
             raise BadMessage(f"the state is not finite after the step to {plant.t_ns} ns; reset")
         return self._record.tobytes()
-
-    def _state_now(self, message: StepMessage) -> bytes:
-        layout.empty(message)
-        return self._record.tobytes()
-
-    def _energy(self, message: StepMessage) -> bytes:
-        layout.empty(message)
-        return np.array(self._plant.energies(), "<f8").tobytes()
 
     def _look(self) -> None:
         """Copy the state out."""
