@@ -8,6 +8,7 @@ import io
 import math
 from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -218,14 +219,6 @@ def _tdms(content: bytes, names: list[str]) -> list[Floats]:
     return [there[name][:] for name in names]
 
 
-def _nothing() -> None:
-    """CSV is read by what is there already."""
-
-
-def _with_scipy() -> None:
-    import scipy.io.matlab  # noqa: F401
-
-
 def _with_nptdms() -> None:
     try:
         import nptdms  # noqa: F401
@@ -234,8 +227,8 @@ def _with_nptdms() -> None:
 
 
 _READERS: dict[str, tuple[Any, Any]] = {
-    **dict.fromkeys((".csv", ".txt"), (_nothing, _csv)),
-    ".mat": (_with_scipy, _mat),
+    **dict.fromkeys((".csv", ".txt"), (lambda: None, _csv)),
+    ".mat": (partial(import_module, "scipy.io.matlab"), _mat),
     ".tdms": (_with_nptdms, _tdms),
 }
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hil.config.files import write_whole
 from hil.config.json_io import read_json
 from hil.recording.run_folder import FolderError, file_in
 
@@ -67,7 +67,8 @@ def annotate(folder: Path, note: str | None = None, add: Iterable[str] = (), rem
                 raise ValueError(f"{len(tags)} tags, allowed: {MOST_TAGS}")
             after = Annotation(before.note if written is None else written, tags)
             if after != before:
-                _replace(folder, after)
+                text = json.dumps({"note": after.note, "tags": after.tags}, ensure_ascii=False, indent=1)
+                write_whole(folder / FILE_NAME, text + "\n")
     except OSError as error:
         raise FolderError(f"{folder / FILE_NAME} cannot be written: {error.strerror}") from None
     return after
@@ -106,19 +107,3 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-def _replace(folder: Path, content: Annotation) -> None:
-    """Readers see the file before or after, never a part of it, also if the power fails."""
-    descriptor, name = tempfile.mkstemp(dir=folder, prefix=f".{FILE_NAME}.")
-    unfinished = Path(name)
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:
-            json.dump({"note": content.note, "tags": content.tags}, file, ensure_ascii=False, indent=1)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.chmod(0o644)  # whoever may read the run may read this
-        unfinished.replace(folder / FILE_NAME)
-    finally:
-        unfinished.unlink(missing_ok=True)

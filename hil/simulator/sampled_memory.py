@@ -101,8 +101,8 @@ class AnalogInMemory(Analog):
         self._row, self._blocks = np.zeros(1, TAKEN), np.zeros(1, BLOCKS)
         self.channels = memory.volts.shape[1]
 
+    @override
     def taken(self) -> int:
-        """Number of samples of each channel taken so far."""
         self._taken.read(self._row)
         return int(self._row["samples"][0])
 
@@ -122,14 +122,14 @@ class AnalogInMemory(Analog):
             self._blocks[0] = (first, count)
             self._memory.blocks.write(self._blocks)
 
+    @override
     def copy(self, first: int, volts: NDArray[np.float64]) -> None:
-        """Copy samples from `first` on into volts (n, channels) [V]. Raises OverflowError: they are overwritten."""
         np.take(self._memory.volts, np.arange(first, first + len(volts)) % REMEMBERED, axis=0, out=volts)
         if self.taken() - first > REMEMBERED:
             raise OverflowError(f"sample {first} is gone: {self.taken()} taken, the last {REMEMBERED} kept")
 
+    @override
     def at_ns(self, sample: int) -> int:
-        """Time at which a sample is taken [ns of CLOCK_MONOTONIC]."""
         return self._start_ns + sample * 1_000_000_000 // self.rate_hz
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from drivers.sim.protocol.plant_ports import AxlePorts
+from drivers.sim.protocol.plant_ports import Analog, AxlePorts, CylinderPorts, Instrument
 
 # Steps of a wheel that moves [ns].
 STEP_NS = 1_000_000
@@ -261,7 +261,7 @@ class Wheels(TurnedParts[Wheel], AxlePorts):
 KEPT_S = 2.0
 
 
-class Cylinders:
+class Cylinders(CylinderPorts):
     """Chambers that fill through their valves towards the pressure of the supply; regulators set that pressure.
 
     Attributes:
@@ -281,14 +281,14 @@ class Cylinders:
         self._filled: list[tuple[int, float]] = [(now_ns(), 0.0)] * valves  # since when, from which pressure
         self._lock = RLock()
 
+    @override
     def power(self, valve: int, on: bool) -> None:
-        """Switch a valve."""
         with self._lock:
             self._filled[valve] = (self._now_ns(), self.pressure(valve))
             self.powered[valve] = on
 
+    @override
     def regulate(self, regulator: int, pressure_Pa: float) -> None:
-        """Set a regulator [Pa, gauge]."""
         with self._lock:
             for valve in range(self.valves):
                 self._filled[valve] = (self._now_ns(), self.pressure(valve))
@@ -307,12 +307,12 @@ class Cylinders:
         with self._lock:
             self._filled[valve] = (self._now_ns(), pressure_Pa)
 
+    @override
     def pressure_Pa(self, valve: int) -> float:
-        """Pressure as read [Pa]."""
         return self.pressure(valve) + self.reading_error
 
 
-class Voltages:
+class Voltages(Analog):
     """Voltages of channels, each constant until set, or a function of time; sampled at a rate, and read one by one.
 
     Attributes:
@@ -361,23 +361,24 @@ class Voltages:
             self._began_ns, self.rate_hz = now_ns, max(round(rate_hz), 1)
             self._since.clear()
 
+    @override
     def taken(self) -> int:
-        """Samples of each channel so far."""
         return (self._now_ns() - self._began_ns) * self.rate_hz // 1_000_000_000
 
+    @override
     def at_ns(self, sample: int) -> int:
-        """When a sample is taken [ns]."""
         return self._began_ns + -(-sample * 1_000_000_000 // self.rate_hz)
 
+    @override
     def due_ns(self, count: int) -> int:
-        """When so many samples are there [ns]."""
         return self.at_ns(count)
 
+    @override
     def read_in_blocks(self, first: int, count: int) -> None:
         """Any rhythm will do."""
 
+    @override
     def copy(self, first: int, volts: npt.NDArray[np.float64]) -> None:
-        """Samples first, first + 1, ... into volts (n, channels) [V]. Raises OverflowError: too old."""
         if first < self.taken() - KEPT_S * self.rate_hz:
             raise OverflowError(f"sample {first}")
         with self._lock:
@@ -390,7 +391,7 @@ class Voltages:
         volts += self.reading_error
 
 
-class SteadyReading:
+class SteadyReading(Instrument):
     """Values that an instrument measures at a steady rate: a test sets them; a `plant_ports.Instrument`.
 
     Attributes:
@@ -405,8 +406,8 @@ class SteadyReading:
         self._kept: deque[tuple[int, int, tuple[float, ...]]] = deque(maxlen=max(round(KEPT_S * rate_hz), 2))
         self._lock = RLock()
 
+    @override
     def since(self, sequence: int) -> Sequence[tuple[int, int, tuple[float, ...]]]:
-        """Readings after a number: number, time of measurement [ns], values."""
         with self._lock:
             newest = int((self._now_ns() - self._began_ns) * 1e-9 * self.rate_hz) + 1
             values = tuple(value + self.reading_error for value in self.values)
@@ -417,7 +418,7 @@ class SteadyReading:
             return [reading for reading in self._kept if reading[0] > sequence]
 
 
-class Angles:
+class Angles(Instrument):
     """Angles of joints, as a test sets them; the `plant_ports.Instrument` of encoders, which are always up to date.
 
     Attributes:
@@ -431,6 +432,7 @@ class Angles:
         self.channels, self.values, self.reading_error = tuple(joints), [0.0] * len(joints), 0.0
         self._number = 0
 
+    @override
     def since(self, sequence: int) -> Sequence[tuple[int, int, tuple[float, ...]]]:
         """The present values, as one reading that was measured long ago."""
         self._number = max(self._number, sequence) + 1
