@@ -62,9 +62,8 @@ class MassSet:
 def energy_curve(rig: Rig, angles_deg: Sequence[float]) -> EnergyCurve:
     """T_c over the angle. `angles_deg` rise, and there is at least one.
 
-    Returns:
-        `angles_deg`, `energy_J` (one each) and `peak_angle_deg`: of the maximum inside the range of the angles, found
-        between them too; None where T_c is largest at an end of the range, for it may still grow beyond that end.
+    Returns `angles_deg`, `energy_J` (one each) and `peak_angle_deg`: of the maximum inside the range of the angles,
+    found between them too; None where T_c is largest at an end of the range, for it may still grow beyond that end.
     """
     energy = energy_over_angle(rig.nominal.held.make_rover(), rig.config.trial.speed_mps)
     return {

@@ -119,8 +119,7 @@ def recompute(
 def disagreements(said: Mapping[str, Any], found: Recomputed) -> tuple[list[str], list[str], int]:
     """Hold a summary against the one worked out from the record.
 
-    Returns:
-        What differs, in words; keys that could not be worked out; how many numbers and words could.
+    Returns what differs, in words; keys that could not be worked out; how many numbers and words could.
     """
     said, computed = ({**one, "reasons": list(one.get("reasons") or ())} for one in (said, found.summary))
     given = [reason for reason in said["reasons"] if str(reason).startswith(GIVEN)]

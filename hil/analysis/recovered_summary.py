@@ -43,13 +43,11 @@ def summarise_afterwards(run: Path, why: str) -> Summary:
 def recover(run: Path) -> tuple[Recovered | None, str]:
     """Make record and summary of a killed run whole.
 
-    A summary that does not match the record is kept as `summary.killed.json`.
+    A summary that does not match the record is kept as `summary.killed.json`. Returns what was made of the record, None
+    if it was whole; and what became of the summary, in words.
 
     Raises NothingToRecoverError: record and summary are there, or the run is still going on, or left nothing; OSError:
     the disk is full or the folder cannot be written.
-
-    Returns:
-        What was made of the record, None if it was whole; and what became of the summary, in words.
     """
     place, made, matches = run / SUMMARY, None, False
     try:

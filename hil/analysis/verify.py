@@ -41,12 +41,10 @@ def verify(run: Path, progress: Progress = lambda *_: None) -> list[Check]:
     """Check the record of a run against itself, its config and its summary, and replay it.
 
     That the inputs are what the devices said, only the digests show: whoever changes inputs, outputs and all digests
-    alike is not found out.
+    alike is not found out. Returns all checks, passed or not; where the file or its config cannot be read, only those
+    that can be made.
 
     Raises FolderError: the folder holds no record, or its summary cannot be read.
-
-    Returns:
-        All checks, passed or not; where the file or its config cannot be read, only those that can be made.
     """
     summary = summary_of(recorded_run(run))
     with ExitStack() as stack:

@@ -112,10 +112,7 @@ def bench_loop(
     """Measure everything, or one rate.
 
     With `rate_hz` it is the only rate of the loop, measured idle and without a peer; without it all of RATES_HZ, idle
-    and loaded.
-
-    Returns:
-        The content for `--json`: machine, peers, rows, and what was left out and why.
+    and loaded. Returns the content for `--json`: machine, peers, rows, and what was left out and why.
     """
     about, left_out = machine(), FailedMeasurements(progress)
     version = cyclictest_version() if rate_hz is None else None

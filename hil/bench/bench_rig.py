@@ -79,8 +79,7 @@ Progress = Callable[[str], None]
 def bench_rig(events: int, progress: Progress) -> dict[str, Any]:
     """Measure everything. Half as many impacts as `events` are injected for each variant.
 
-    Returns:
-        The content for `--json`: machine, peers, rows, and what was left out and why.
+    Returns the content for `--json`: machine, peers, rows, and what was left out and why.
     """
     about, left_out = machine(), FailedMeasurements(progress)
     warm_up(Rig(load_config(CONFIG)), progress)
@@ -100,10 +99,7 @@ def bench_rig(events: int, progress: Progress) -> dict[str, Any]:
 def bench_virtual_cuts(events: int, progress: Progress) -> dict[str, Any]:
     """Measure cuts in virtual time, where only bytes, blocks and periods take time: the same on any machine.
 
-    Half as many impacts as `events` are injected for each variant.
-
-    Returns:
-        As `bench_rig`.
+    Half as many impacts as `events` are injected for each variant. Returns as `bench_rig`.
     """
     left_out = FailedMeasurements(progress)
     warm_up(Rig(load_config(CONFIG)), progress)

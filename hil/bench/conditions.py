@@ -55,10 +55,8 @@ warm_up(Rig(load_config("sim_impact")))
 def start_times_s(cached: int) -> tuple[float, list[float]]:
     """Measure whole processes, including interpreter and imports.
 
-    `cached` processes load the kernels from the cache.
-
-    Returns:
-        Time with an empty cache, and the times of the processes after it [s].
+    `cached` processes load the kernels from the cache. Returns time with an empty cache, and the times of the processes
+    after it [s].
     """
     with tempfile.TemporaryDirectory(prefix="rover-hil-bench-") as folder:
         return _process_s(folder), [_process_s(folder) for _ in range(cached)]

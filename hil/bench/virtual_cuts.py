@@ -117,10 +117,7 @@ def virtual_cuts(rig: Rig, events: int, step_V: float, seed: int = 1) -> list[Cu
     """Inject impacts into one run in virtual time, at random times.
 
     The config has `rig: simulated_wire` and `clock: lockstep`, and its rover does not reach the obstacle. The step is
-    on the first channel [V].
-
-    Returns:
-        Their cuts; fewer than `events` if the run ended early.
+    on the first channel [V]. Returns their cuts; fewer than `events` if the run ended early.
     """
     chance, impacts = random.Random(seed), ImpactsOfRun(events, SECONDS_A_CUT * events)
     with Signals() as signals, ExitStack() as stack:

@@ -47,13 +47,10 @@ def annotate(folder: Path, note: str | None = None, add: Iterable[str] = (), rem
     """Change the note and tags of a run or campaign; record and summary stay as they are.
 
     A note takes the place of the former one; "" removes it, None leaves it. To remove a tag that it has not is no
-    error.
+    error. Returns what is in the file now.
 
     Raises FolderError: the folder holds no run, or cannot be written to; ValueError: a note or tag is not allowed;
     nothing is changed.
-
-    Returns:
-        What is in the file now.
     """
     if not any(file_in(folder, name).is_file() for name in _OF_A_RUN):
         raise FolderError(f"{folder} holds no run: give a folder with {' or '.join(_OF_A_RUN[:2])}, or a campaign's")

@@ -105,10 +105,8 @@ def parts_ms(cuts: Sequence[CutTimes]) -> dict[str, NDArray[np.float64]]:
 def cut_at_impact(record: OpenRecord, impact_ns: float) -> CutTimes | None:
     """The times of the cut at the impact of a run.
 
-    `impact_ns` is the time of the first sample over the threshold [ns].
-
-    Returns:
-        The times; None: no impact was detected, no stop followed, or it is not known when its block arrived.
+    `impact_ns` is the time of the first sample over the threshold [ns]. Returns the times; None: no impact was
+    detected, no stop followed, or it is not known when its block arrived.
     """
     hit = record.tick["t_ns"][record.tick["impact"].astype(bool)]
     stopped = record.tick["drives_stopped_ns"][record.tick["drives_stopped_ns"] >= impact_ns]

@@ -90,10 +90,8 @@ def fit_droop(volts: Floats, rate_hz: float) -> FittedValue:
 def fit_fading(volts: Floats, rate_hz: float) -> FittedValue | None:
     """How fast the reading (n,) of a held load fades [1/s]: 1 / the time constant of an AC coupling, 0 of a DC one.
 
-    From one step of the force to the next, the reading and its own integral times this rate add up to a constant.
-
-    Returns:
-        None: no force was put on and held, after `UNLOADED_S` without one.
+    From one step of the force to the next, the reading and its own integral times this rate add up to a constant. None:
+    no force was put on and held, after `UNLOADED_S` without one.
     """
     start = round(UNLOADED_S * rate_hz)
     if start >= len(volts):

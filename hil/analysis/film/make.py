@@ -44,10 +44,7 @@ def render(run: Path, wanted: FilmRequest, out: Path | None, progress: Progress 
     """Make a film or a picture.
 
     Without `out` the file is VIEW.TO in the folder of the run. `progress` gets how many pictures are made, and of how
-    many.
-
-    Returns:
-        The file, and the number of its pictures.
+    many. Returns the file, and the number of its pictures.
 
     Raises:
         FilmError: no ffmpeg, too many pictures, or no frames of a camera.

@@ -161,10 +161,7 @@ def _rows_of(record: OpenRecord, from_s: float | None, to_s: float | None) -> ND
 def plate_of(rig: Rig, skeleton: Skeleton, radius_m: float, rows: NDArray[np.void]) -> FilmedPlate | None:
     """The obstacle stands still: where the impact has shown it to be, or where the twin took it to be until then.
 
-    The radius is that of the wheels that hit it, grousers included.
-
-    Returns:
-        None: there is none.
+    The radius is that of the wheels that hit it, grousers included. None: there is none.
     """
     known = np.flatnonzero(np.isfinite(rows["gap_m"]))
     if not known.size or not rig.section.obstacle:

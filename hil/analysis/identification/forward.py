@@ -250,8 +250,7 @@ class ForwardModel:
 def wheel_state(wheel: WheelSize, soil: Soil, load_N: FloatArray, slip: FloatArray) -> tuple[FloatArray, ...]:
     """Steady state of turning wheels. Vertical loads (n,) and slips (n,).
 
-    Returns:
-        (n,) each: forward force [N], torque [N m], sinkage [m].
+    Returns (n,) each: forward force [N], torque [N m], sinkage [m].
     """
     rigid = wheel.on(soil)
     depth = _sinkage(rigid, load_N, slip)

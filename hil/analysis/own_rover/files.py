@@ -76,8 +76,7 @@ class RoverFiles:
     def write(self, rover: ImportedRover, source: str) -> list[str]:
         """Write the URDF and the config. Raises RoverFileError: a file cannot be written.
 
-        Returns:
-            What was assumed, a sentence each.
+        Returns what was assumed, a sentence each.
         """
         tree, locks, notes = _held(rover.tree)
         sizes = _by_size(tree)
@@ -175,10 +174,9 @@ def name_of(path: Path, folder: Path) -> str:
 def description_of(rig: Rig, to: Literal["urdf", "mjcf"]) -> tuple[str, list[str]]:
     """The rover of a config as a URDF or MJCF: with its payload, locked as on the rig, without grousers.
 
-    Raises ValueError: a joint follows two others, which neither format can say.
+    Returns the text, and what of the rover other programs do not find in it, a line each.
 
-    Returns:
-        The text, and what of the rover other programs do not find in it, a line each.
+    Raises ValueError: a joint follows two others, which neither format can say.
     """
     nominal = rig.nominal
     tree = replace(nominal, grouser_heights=(0.0,) * len(nominal.grouser_heights)).make_rover().tree

@@ -35,12 +35,10 @@ def draw_camera(
 ) -> Path | None:
     """Draw the frames of a run with its traces, as `camera.png` next to the figure of the run.
 
-    No digest covers the frames. A `form` of another width or with a notice has another file name.
+    No digest covers the frames. A `form` of another width or with a notice has another file name. Returns where it is;
+    None: the run has no frames.
 
     Raises FolderError: the table of frames cannot be read; OSError: the figure cannot be written.
-
-    Returns:
-        Where it is; None: the run has no frames.
     """
     if not frames_of(run) or not len(record.tick):
         return None

@@ -95,10 +95,7 @@ def settle(figure: Figure, words: str) -> None:
 def save(figure: Figure, place: Path, title: str, facts: Mapping[str, str]) -> list[Path]:
     """Write a figure in every format.
 
-    The place is without an ending; the facts on what it is of are found in every file.
-
-    Returns:
-        The files.
+    The place is without an ending; the facts on what it is of are found in every file. Returns the files.
     """
     paths = [place.with_name(f"{place.name}.{ending}") for ending in FORMATS]
     for path in paths:
