@@ -23,8 +23,7 @@ from hil.app.backends import RealtimeBackend
 from hil.app.pace_check import refuse_without_pace
 from hil.app.run_loop import Signals, rights_wanted, run_loop
 from hil.app.warm_up import warm_up
-from hil.bench.conditions import FailedMeasurements, machine
-from hil.bench.cpu_usage import ALLOWED_IN_ALL_MB, ALLOWED_MB, watched_trial
+from hil.bench.conditions import ALLOWED_IN_ALL_MB, ALLOWED_MB, FailedMeasurements, machine, watched_trial
 from hil.bench.virtual_cuts import ImpactsOfRun, virtual_cuts
 from hil.config import load_config
 from hil.config.rig import Rig

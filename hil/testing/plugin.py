@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import pytest
 
@@ -11,6 +11,9 @@ from hil import testing
 
 if TYPE_CHECKING:
     from hil.testing.bench import VirtualBench
+    from hil.testing.instruments import StreamingInstrument
+    from hil.testing.modbus import JointEncoders, LoadAmplifier, ModbusRelayBoard, PressureRegulators
+    from hil.testing.motor_controllers import RoboClaw, RoboClawServos, Roboteq
     from hil.testing.ni import NiChassis
     from hil.testing.whole_rig import SimulatedRig
 
@@ -22,7 +25,11 @@ def virtual_bench() -> Iterator[VirtualBench]:
         yield bench
 
 
-def _device_fixture(name: str, words: str) -> Callable[[], Iterator[Any]]:
+Device = TypeVar("Device")
+Fixture: TypeAlias = Callable[[], Iterator[Device]]
+
+
+def _device_fixture(name: str, words: str) -> Fixture[Any]:
     """A fixture that is the device of that name in `hil.testing`, with its own defaults."""
 
     def device() -> Iterator[Any]:
@@ -33,35 +40,37 @@ def _device_fixture(name: str, words: str) -> Callable[[], Iterator[Any]]:
     return pytest.fixture(device, name=f"simulated_{name}")
 
 
-simulated_roboclaw = _device_fixture(
+simulated_roboclaw: Fixture[RoboClaw] = _device_fixture(
     "roboclaw",
     "A RoboClaw at address 0x80 on a pseudo-terminal; for several, use `hil.testing.roboclaw((0x80, 0x81))`.",
 )
-simulated_roboclaw_servos = _device_fixture(
+simulated_roboclaw_servos: Fixture[RoboClawServos] = _device_fixture(
     "roboclaw_servos",
     "A RoboClaw in position mode at address 0x80 on a pseudo-terminal, with a driven joint on each channel.",
 )
-simulated_roboteq = _device_fixture(
+simulated_roboteq: Fixture[Roboteq] = _device_fixture(
     "roboteq", "A dual-channel Roboteq controller in closed-loop speed mode on a pseudo-terminal."
 )
-simulated_relay_board = _device_fixture(
+simulated_relay_board: Fixture[ModbusRelayBoard] = _device_fixture(
     "relay_board", "A Modbus RTU relay board with 8 coils at address 1, 9600 baud, on a pseudo-terminal."
 )
-simulated_regulators = _device_fixture(
+simulated_regulators: Fixture[PressureRegulators] = _device_fixture(
     "regulators",
     "Two pressure regulators on Modbus RTU, holding registers 0 and 1, address 1, 9600 baud, on a pseudo-terminal.",
 )
-simulated_amplifier = _device_fixture(
+simulated_amplifier: Fixture[LoadAmplifier] = _device_fixture(
     "amplifier", "A two-channel amplifier of load cells on Modbus RTU, address 1, 115200 baud, on a pseudo-terminal."
 )
-simulated_encoders = _device_fixture(
+simulated_encoders: Fixture[JointEncoders] = _device_fixture(
     "encoders", "Two absolute encoders on Modbus RTU, addresses 1 and 2, 115200 baud, on a pseudo-terminal."
 )
-simulated_distance_sensor = _device_fixture(
+simulated_distance_sensor: Fixture[StreamingInstrument] = _device_fixture(
     "distance_sensor", "A Dimetix laser distance sensor on a pseudo-terminal, 8N1."
 )
-simulated_imu = _device_fixture("imu", "A VectorNav VN-100 on a pseudo-terminal.")
-simulated_motion_capture = _device_fixture("motion_capture", "A NatNet server on a UDP port of this computer.")
+simulated_imu: Fixture[StreamingInstrument] = _device_fixture("imu", "A VectorNav VN-100 on a pseudo-terminal.")
+simulated_motion_capture: Fixture[StreamingInstrument] = _device_fixture(
+    "motion_capture", "A NatNet server on a UDP port of this computer."
+)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from scipy.io import savemat
 
 from drivers.extras import install_command
 from hil.analysis.dataset import MissingPackageError, UnverifiedRunError, scalars, verified_summary
-from hil.analysis.export.mcap_file import write_mcap
+from hil.analysis.export.channels import write_mcap
 from hil.analysis.export.motion import motion_of
 from hil.analysis.export.rrd_file import write_rrd
 from hil.analysis.export.tables import Column, Progress, Table, tables_of
