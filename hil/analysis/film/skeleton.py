@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from models.kernels.compiled import FloatArray
 from models.rover.tree import Body, Joint, Tree, WheelMount
@@ -55,8 +54,7 @@ class Skeleton:
             wheel_angle_rad: (wheels,) turned so far, forwards.
         """
         base = self.tree.bodies[0].name
-        turned: Floats = Rotation.from_quat(np.asarray(pose[3:], float)).as_matrix()
-        origin, axes = {base: np.asarray(pose[:3], float)}, {base: turned}
+        origin, axes = {base: np.asarray(pose[:3], float)}, {base: _rotation(pose[3:])}
         angles: Mapping[str, float] = dict(zip(self._turning, joint_angle_rad, strict=True))
         turns: Mapping[str, float] = dict(zip(self.wheels, wheel_angle_rad, strict=True))
         for joint in self.joints:
@@ -65,6 +63,18 @@ class Skeleton:
             origin[joint.child] = origin[joint.parent] + carrier @ place
             axes[joint.child] = carrier @ turn
         return Poses(origin, axes)
+
+
+def _rotation(quaternion: Sequence[float]) -> Floats:
+    """Rotation matrix (3, 3), world from base, of a quaternion x y z w; exports keep its last bits."""
+    x, y, z, w = np.asarray(quaternion, float) / np.linalg.norm(quaternion)
+    return np.array(
+        [
+            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
+            [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
+            [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
+        ]
+    )
 
 
 def foot_of(gap_m: float, centres: Floats, radius_m: float, angle_rad: float, stand: FloatArray | None = None) -> float:
