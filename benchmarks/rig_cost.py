@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from statistics import median
 
-from hil.bench.cpu_usage import RUNNING, process_name, seconds_used
+from hil.bench.conditions import RUNNING, process_name, seconds_used
 
 # A rover that does not reach its obstacle, and ages that a slow machine does not pass, so that no run ends early.
 SETTINGS = (

@@ -29,31 +29,19 @@ _RUN_FOLDER = re.compile(r"trial_\d{4,}(_\d+)?")
 
 @dataclass(frozen=True)
 class RecordedCampaign:
-    """A campaign as its folder has it.
+    """A campaign as its folder has it."""
 
-    Attributes:
-        name: of the plan.
-        rows: of campaign.csv, by its column names, values as in campaign.json: numbers, text, true or false, None.
-        meta: campaign.json without its trials.
-        trials: those of campaign.json.
-        folder: where it is.
-        wrong: why campaign.json is not as it was written; empty if it is.
-    """
-
-    name: str
+    name: str  # of the plan
+    # of campaign.csv, by its column names, values as in campaign.json: numbers, text, true or false, None.
     rows: list[dict[str, Any]]
-    meta: dict[str, Any]
-    trials: list[dict[str, Any]]
-    folder: Path
-    wrong: str
+    meta: dict[str, Any]  # campaign.json without its trials
+    trials: list[dict[str, Any]]  # those of campaign.json
+    folder: Path  # where it is
+    wrong: str  # why campaign.json is not as it was written; empty if it is
 
 
 def read_campaign(folder: Path) -> RecordedCampaign:
-    """Read a campaign's folder.
-
-    Raises:
-        FolderError: there is no campaign in it, or its file cannot be read.
-    """
+    """Read a campaign's folder. Raises FolderError: there is no campaign in it, or its file cannot be read."""
     path = file_in(folder, JSON)
     try:
         content = read_json(path, MOST_BYTES)
@@ -91,11 +79,7 @@ def status_of(summary: Mapping[str, Any]) -> str:
 
 
 def counts(row: Mapping[str, Any]) -> bool:
-    """Whether a trial counts: the rules keep it, and no operator has said that it is to be repeated.
-
-    Args:
-        row: of the trial (`row_of`).
-    """
+    """Whether a trial counts: the rules keep it, and no operator has said that it is to be repeated."""
     return bool(row.get("status") == "kept" and row.get("operator_verdict") != "repeat")
 
 
@@ -128,11 +112,7 @@ def contradictions(campaign: RecordedCampaign) -> Iterator[str]:
 
 
 def row_of(trial: Mapping[str, Any]) -> dict[str, Any]:
-    """The row of a trial: what it was, how it was judged, and every number of its summary.
-
-    Args:
-        trial: of campaign.json.
-    """
+    """The row of a trial: what it was, how it was judged, and every number of its summary."""
     summary, said = trial["summary"], trial.get("operator") or {}
     operator = {f"operator_{key}": said.get(key) for key in _OPERATOR}
     return {

@@ -29,11 +29,6 @@ def confirmed_in_order(device: str, ticks: Recorded, events: Rows) -> Check:
 
     A link that was lost and opened again has confirmed nothing yet, which is recorded as -1. A stop by the dead-man of
     a link (fault 43) was given by no tick.
-
-    Args:
-        device: its name.
-        ticks: in order, rows of `/tick`.
-        events: of the record.
     """
     faults = faults_of(events)
     opened = faults["tick"][np.isin(faults["id"], REOPENED_AFTER)].min(initial=_EVER)
@@ -63,12 +58,7 @@ def _first_wrong(ticks: NDArray[Any], confirmed_ns: NDArray[Any], wrong: NDArray
 def confirmed_in_time(device: str, ticks: Recorded, fields: Sequence[str], limit_ns: int, delay: str = "") -> Check:
     """Every command that is not the one of the tick before is confirmed within the limit, itself or a newer one.
 
-    Args:
-        device: its name.
-        ticks: in order, rows of `/tick`.
-        fields: of its command.
-        limit_ns: [ns].
-        delay: what it consists of, besides the dead-man's time and a tick.
+    `delay` says what the limit [ns] consists of, besides the dead-man's time and a tick.
     """
     item, lags = f"{device}: confirmed", _Lags(limit_ns)
     allowed = f"each within {limit_ns * 1e-6:g} ms: {delay}the dead-man's time and a tick"
@@ -76,12 +66,11 @@ def confirmed_in_time(device: str, ticks: Recorded, fields: Sequence[str], limit
         return Check(item, True, "no command", allowed)
     there, before = [field for field in fields if field in (ticks.dtype.names or ())], ticks[:0]
     for rows in in_blocks(ticks):
-        joined = {field: np.concatenate([before[field], rows[field]]) for field in there}
         new = np.ones(len(rows), bool)
-        if there:
-            new[1 - len(before) :] = np.any([_changes(values) for values in joined.values()], axis=0)
-        else:
-            new[1 - len(before) :] = False
+        new[1 - len(before) :] = False
+        for field in there:  # whose numbers differ from those of the tick before
+            numbers = np.concatenate([before[field], rows[field]]).reshape(len(before) + len(rows), -1)
+            new[1 - len(before) :] |= (numbers[1:] != numbers[:-1]).any(axis=1)
         lags.add(rows, new, rows[f"{device}_acknowledged_ns"])
         before = rows[-1:]
     lags.end(int(before["t_ns"][0]))
@@ -92,11 +81,7 @@ def confirmed_in_time(device: str, ticks: Recorded, fields: Sequence[str], limit
 
 
 class _Lags:
-    """Until commands are confirmed.
-
-    Args:
-        limit_ns: longer is late [ns].
-    """
+    """Until commands are confirmed. One over `limit_ns` is late."""
 
     def __init__(self, limit_ns: int) -> None:
         self._limit_ns, self._newest_ns = limit_ns, -_EVER
@@ -130,13 +115,6 @@ class _Lags:
             self.longest_ns, self.longest_tick = int(lag_ns.max()), int(commands[1][lag_ns.argmax()])
 
 
-def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether a tick's numbers differ from those of the tick before."""
-    rows = values.reshape(len(values), -1)
-    changes: NDArray[np.bool_] = (rows[1:] != rows[:-1]).any(axis=1)
-    return changes
-
-
 def cut_in_safe(ticks: Recorded) -> Check:
     """In Safe drives and servos are cut, the valves off, and a camera's trigger line, too."""
     count = number = first = 0
@@ -160,10 +138,7 @@ def cut_in_safe(ticks: Recorded) -> Check:
 def safe_after_fault(ticks: Recorded, events: Rows, only_recorded: Collection[Fault]) -> Check:
     """Safe is latched by a fault, in its tick or the next, and stays until an operator has cleared each fault.
 
-    Args:
-        ticks: in order, rows of `/tick`.
-        events: of the record.
-        only_recorded: faults that latch nothing.
+    Faults of `only_recorded` latch nothing.
     """
     item, allowed = "Safe after a fault", "Safe from the first fault on, until each is cleared, and not before"
     changes = _latched_after(ticks, events, only_recorded)
@@ -230,10 +205,7 @@ def _tick_of_cut(impact: np.void, ticks: Rows, release: Release | None) -> int:
 def cut_at_impact(ticks: Recorded, events: Rows, release: Release | None = None) -> Check:
     """The drives are cut in the tick that reacts to an impact, or when the release of the trial is due.
 
-    Args:
-        ticks: in order, rows of `/tick`.
-        events: of the record.
-        release: of an impact trial; None: any other experiment.
+    `release` is None but in an impact trial.
     """
     item, allowed = "cut at the impact", "drives cut in the reaction tick"
     if release is not None and release.kind != "automatic":

@@ -26,44 +26,27 @@ Place = tuple[str, float]  # ground, or "" where grounds are not told apart; ang
 
 @dataclass(frozen=True)
 class _ComparisonRow:
-    """Both campaigns at one angle.
+    """Both campaigns at one angle."""
 
-    Attributes:
-        ground: of the trials; empty where the campaigns are not on the same grounds.
-        angle_deg: of the obstacle.
-        first: spread of the quantity in the first campaign; None: it has no such trial.
-        second: in the second.
-        difference: second minus first; None where one of them has none.
-    """
-
-    ground: str
-    angle_deg: float
-    first: SampleSpread | None
-    second: SampleSpread | None
-    difference: MeanDifference | None
+    ground: str  # of the trials; empty where the campaigns are not on the same grounds
+    angle_deg: float  # of the obstacle
+    first: SampleSpread | None  # spread of the quantity in the first campaign; None: it has no such trial
+    second: SampleSpread | None  # in the second
+    difference: MeanDifference | None  # second minus first; None where one of them has none
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two campaigns beside each other.
+    """Two campaigns next to each other."""
 
-    Attributes:
-        names: of the campaigns.
-        quantity: key of campaign.csv.
-        rows: one an angle, of each ground.
-        overall: mean over the rows with trials of both, each with the same weight; None: there is none.
-        wrong: why files of a campaign are not to be trusted.
-        digests: SHA-256 of each campaign.csv.
-        sources: of which campaign each is, in a line, and whether anything real moved.
-    """
-
-    names: tuple[str, str]
-    quantity: str
-    rows: tuple[_ComparisonRow, ...]
+    names: tuple[str, str]  # of the campaigns
+    quantity: str  # key of campaign.csv
+    rows: tuple[_ComparisonRow, ...]  # one an angle, of each ground
+    # mean over the rows with trials of both, each with the same weight; None: there is none.
     overall: MeanDifference | None
-    wrong: tuple[str, ...]
-    digests: tuple[str, str]
-    sources: tuple[str, str]
+    wrong: tuple[str, ...]  # why files of a campaign are not to be trusted
+    digests: tuple[str, str]  # SHA-256 of each campaign.csv
+    sources: tuple[str, str]  # of which campaign each is, in a line, and whether anything real moved
 
     def plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -71,17 +54,10 @@ class Comparison:
 
 
 def compare(first: Path, second: Path, quantity: str = FORCE, *, unverified: bool = False) -> Comparison:
-    """Compare the trials of two campaigns that count.
+    """Compare the trials of two campaigns that count. `quantity` is a key of campaign.csv.
 
-    Args:
-        first: folder of a campaign.
-        second: of another.
-        quantity: key of campaign.csv.
-        unverified: also campaigns that do not match their digests.
-
-    Raises:
-        FolderError: a folder holds no campaign, or no trial of it has the quantity.
-        DoubtedError: a campaign does not match its digests, and `unverified` is not set.
+    Raises FolderError: a folder holds no campaign, or no trial of it has the quantity; DoubtedError: a campaign does
+    not match its digests, and `unverified` is not set.
     """
     campaigns = read_campaign(first), read_campaign(second)
     trials = [trials_of(campaign) for campaign in campaigns]

@@ -17,11 +17,8 @@ if TYPE_CHECKING:
 def ticks_of(folder: Path, *, unverified: bool = False) -> DataFrame:
     """The ticks of a run: a row each, index `time` [s], a column for each field or `field.element`.
 
-    `attrs` has `units` and `descriptions` by column, and the numbers of the summary as `summary_<key>`.
-
-    Args:
-        folder: of the run.
-        unverified: also one that does not match its digests; then the attribute `unverified` says why.
+    `attrs` has `units` and `descriptions` by column, and the numbers of the summary as `summary_<key>`. If it does not
+    match its digests, and is `unverified`, the attribute `unverified` says why.
 
     Raises:
         FolderError: no such folder, or its summary cannot be read.

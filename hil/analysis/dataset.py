@@ -41,14 +41,8 @@ class UnverifiedRunError(ValueError):
 def verified_summary(folder: Path, *, unverified: bool = False) -> tuple[dict[str, Any], str]:
     """Summary of a run, and in words what of it and its record does not match its digest.
 
-    Args:
-        folder: of the run.
-        unverified: also take what does not match.
-
-    Raises:
-        FolderError: its summary cannot be read.
-        RecordError: there is no record, or it is damaged.
-        UnverifiedRunError: something does not match, and `unverified` is not given.
+    Raises FolderError: its summary cannot be read; RecordError: there is no record, or it is damaged;
+    UnverifiedRunError: something does not match, and `unverified` is not given.
     """
     summary = summary_of(recorded_run(folder))
     wrong = mismatch(folder, summary)

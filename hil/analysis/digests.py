@@ -32,21 +32,17 @@ def same_bytes(run: Path, summary: Summary | None) -> bool:
 def digest_checks(found: Digests, summary: Summary | None, run: Path) -> list[Check]:
     """Checks of `hil verify`: each digest is the one that was noted when the run ended."""
     said = digests_of(summary)
+    own = Check("summary digest", False, "there is no summary.json", f"one; hil recover {run} makes it")
+    if summary is not None:
+        digest = _own_digest(summary)
+        own = Check("summary digest", digest == said.get("summary"), digest, _noted(said.get("summary")))
     content = {"/meta": found.stored} | ({} if summary is None else {"summary.json": said.get("content")})
     allowed = ", ".join(f"{value or 'none'} in {where}" for where, value in content.items())
     return [
         Check("file digest", found.file == said.get("file"), found.file, _noted(said.get("file"))),
         Check("content digest", all(digest == found.content for digest in content.values()), found.content, allowed),
-        _summary_digest(summary, run),
+        own,
     ]
-
-
-def _summary_digest(summary: Summary | None, run: Path) -> Check:
-    item = "summary digest"
-    if summary is None:
-        return Check(item, False, "there is no summary.json", f"one; hil recover {run} makes it")
-    digest, said = _own_digest(summary), digests_of(summary).get("summary")
-    return Check(item, digest == said, digest, _noted(said))
 
 
 def _noted(digest: str | None) -> str:

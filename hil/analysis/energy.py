@@ -14,17 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
-from rich.table import Table
 from scipy.optimize import minimize_scalar
 
 from hil.config.files import replacing, write_whole
 from hil.config.text_io import write_rows
+from hil.experiments.summary_table import columns_table
 from models.impact import effective_kinetic_energy
 from models.rover import Parameters
 from models.rover.rover import Rover
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from rich.table import Table
 
     from hil.config.rig import Rig
 
@@ -49,33 +51,21 @@ class EnergyCurve(TypedDict):
 
 @dataclass(frozen=True)
 class MassSet:
-    """Where the energy peaks with other masses.
+    """Where the energy peaks with other masses."""
 
-    Attributes:
-        masses: what differs from the config.
-        total_kg: mass of the rover.
-        peak_angle_deg: angle of the peak; None: none between 10 and 90 degrees.
-        peak_energy_J: T_c there.
-    """
-
-    masses: str
-    total_kg: float
-    peak_angle_deg: float | None
-    peak_energy_J: float | None
+    masses: str  # what differs from the config
+    total_kg: float  # mass of the rover
+    peak_angle_deg: float | None  # angle of the peak; None: none between 10 and 90 degrees
+    peak_energy_J: float | None  # T_c there
 
 
 def energy_curve(rig: Rig, angles_deg: Sequence[float]) -> EnergyCurve:
-    """T_c over the angle.
+    """T_c over the angle. `angles_deg` rise, and there is at least one.
 
-    Args:
-        rig: rover with its payload, and speed.
-        angles_deg: rising angles, at least one.
-
-    Returns:
-        `angles_deg`, `energy_J` (one each) and `peak_angle_deg`: of the maximum inside the range of the angles, found
-        between them too; None where T_c is largest at an end of the range, for it may still grow beyond that end.
+    Returns `angles_deg`, `energy_J` (one each) and `peak_angle_deg`: of the maximum inside the range of the angles,
+    found between them too; None where T_c is largest at an end of the range, for it may still grow beyond that end.
     """
-    energy = _energy_over_angle(rig.nominal.held.make_rover(), rig.config.trial.speed_mps)
+    energy = energy_over_angle(rig.nominal.held.make_rover(), rig.config.trial.speed_mps)
     return {
         "angles_deg": [float(angle) for angle in angles_deg],
         "energy_J": [energy(angle) for angle in angles_deg],
@@ -98,7 +88,7 @@ def peak_over_masses(rig: Rig) -> list[MassSet]:
     rows = []
     for masses_named, parameters in sets.items():
         rover = replace(held, rover=parameters).make_rover()
-        energy = _energy_over_angle(rover, rig.config.trial.speed_mps)
+        energy = energy_over_angle(rover, rig.config.trial.speed_mps)
         peak = _peak(energy, _GRID_DEG)
         rows.append(MassSet(masses_named, rover.mass, peak, None if peak is None else energy(peak)))
     return rows
@@ -119,13 +109,10 @@ def save_energy(
 
 def draw_energy(curve: EnergyCurve, title: str, path: Path) -> None:
     """Draw T_c over the angle, its peak marked."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    energy = curve["energy_J"]
-    peak = curve["peak_angle_deg"]
+    energy, peak = curve["energy_J"], curve["peak_angle_deg"]
     figure = Figure(figsize=(7.0, 4.2), layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     axes.plot(curve["angles_deg"], energy, marker="o", markersize=3.5)
     if peak is not None:
@@ -146,30 +133,25 @@ def peak_in_words(curve: EnergyCurve) -> str:
 
 
 def energy_table(curve: EnergyCurve) -> Table:
-    """T_c over the angle, as a table."""
-    table = Table()
-    table.add_column("angle [deg]", justify="right")
-    table.add_column("T_c [J]", justify="right")
+    """T_c over the angle, as a table; the largest is bold."""
+    rows = []
     for angle, joule in zip(curve["angles_deg"], curve["energy_J"], strict=True):
-        style = "bold" if joule == max(curve["energy_J"]) else None
-        table.add_row(f"{angle:g}", f"{joule:.4f}", style=style)
-    return table
+        form = "[bold]{}[/]" if joule == max(curve["energy_J"]) else "{}"
+        rows.append((form.format(f"{angle:g}"), form.format(f"{joule:.4f}")))
+    return columns_table(("angle [deg]", "T_c [J]"), rows)
 
 
 def masses_table(rows: Sequence[MassSet]) -> Table:
     """The peak over the assumed masses, as a table."""
-    table = Table()
-    table.add_column("masses")
-    for name in ("total [kg]", "peak [deg]", "T_c there [J]"):
-        table.add_column(name, justify="right")
+    cells = []
     for row in rows:
         peak = "none" if row.peak_angle_deg is None else f"{row.peak_angle_deg:.1f}"
         energy = "-" if row.peak_energy_J is None else f"{row.peak_energy_J:.4f}"
-        table.add_row(row.masses, f"{row.total_kg:.1f}", peak, energy)
-    return table
+        cells.append((row.masses, f"{row.total_kg:.1f}", peak, energy))
+    return columns_table(("masses", "total [kg]", "peak [deg]", "T_c there [J]"), cells, words=1)
 
 
-def _energy_over_angle(rover: Rover, speed_mps: float) -> Callable[[float], float]:
+def energy_over_angle(rover: Rover, speed_mps: float) -> Callable[[float], float]:
     """T_c [J] as a function of the angle [deg]; the wheels' spin takes no part (MacMahon 2016 (3.24))."""
     q, v = rover.neutral(), np.zeros(rover.nv)
     v[0] = speed_mps

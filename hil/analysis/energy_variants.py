@@ -1,33 +1,27 @@
-"""Figures of `hil energy --compliance`, `--sensitivity` and `--standing`.
+"""Further parts of `hil energy`: compliant legs, sensitivity to the posture, and how the rover stands on the obstacle.
 
-T_c with compliant legs over the obstacle's angle: what the wheels' first hit spends of the rigid rover's T_c.
-
-How T_c changes with the rover's posture, over the obstacle's angle.
-
-How the nominal rover stands with its front wheels on the obstacle, over the obstacle's angle: beside T_c.
-
-The metrics of MacMahon 2016, 2.1: least friction needed, shares of the weight, margin to tipping over.
+The metrics of standing are those of MacMahon 2016, 2.1: least friction needed, shares of the weight, margin to tipping.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from rich.markup import escape
 from rich.table import Table
 
-from hil.analysis.energy import EnergyCurve
+from hil.analysis.energy import EnergyCurve, energy_over_angle
 from hil.config.files import replacing
+from hil.experiments.summary_table import columns_table
 from models.impact import (
     CompliantImpact,
     compliant_effective_kinetic_energy,
-    effective_kinetic_energy,
     energy_gradient,
     on_springs,
 )
@@ -47,41 +41,27 @@ _MOST_ROUNDS, _CLOSE = 100, 1e-9
 
 
 class Compliance(TypedDict):
-    """First hit of the front wheels on springs of the legs' stiffness, against a plate.
+    """First hit of the front wheels on springs of the legs' stiffness, against a plate."""
 
-    Attributes:
-        leg_stiffness_Npm: of each leg, forward.
-        leg_stiffness_up_Npm: upward.
-        rigid_energy_J: T_c of the rigid rover at each angle.
-        energy_J: most that the plate's springs hold at once in the first hit.
-        peak_force_N: over both wheels at that time.
-        time_s: of it after the touch.
-        plate_stiffness_Npm: of a linear spring with the plate's peak force at that energy, a wheel.
-        over_plate: the first hit at `trial.angle_deg` over the plate: `stiffness_Npm`, `energy_J`.
-    """
-
-    leg_stiffness_Npm: float
-    leg_stiffness_up_Npm: float
-    rigid_energy_J: list[float]
-    energy_J: list[float]
-    peak_force_N: list[float]
-    time_s: list[float]
-    plate_stiffness_Npm: list[float]
-    over_plate: dict[str, list[float]]
+    leg_stiffness_Npm: float  # of each leg, forward
+    leg_stiffness_up_Npm: float  # upward
+    rigid_energy_J: list[float]  # T_c of the rigid rover at each angle
+    energy_J: list[float]  # most that the plate's springs hold at once in the first hit
+    peak_force_N: list[float]  # over both wheels at that time
+    time_s: list[float]  # of it after the touch
+    plate_stiffness_Npm: list[float]  # of a linear spring with the plate's peak force at that energy, a wheel
+    over_plate: dict[
+        str, list[float]
+    ]  # the first hit at `trial.angle_deg` over the plate: `stiffness_Npm`, `energy_J`.
 
 
 def compliance(rig: Rig, angles_deg: Sequence[float]) -> Compliance:
     """The first hit over the angle (`models.impact.on_springs`), at `trial.speed_mps`, without ground.
 
     The legs have `obstacle.leg_stiffness_Npm` and `.leg_stiffness_up_Npm`, the plate `obstacle.plate_stiffness`,
-    whatever `obstacle.legs` says.
+    whatever `obstacle.legs` says. Angles are above 0; at 0 the wheel does not approach the plate.
 
-    Args:
-        rig: rover with its payload, speed, legs and plate.
-        angles_deg: above 0; at 0 the wheel does not approach the plate.
-
-    Raises:
-        ValueError: an angle of 0, or legs and plate for which models.impact refuses.
+    Raises ValueError: an angle of 0, or legs and plate for which models.impact refuses.
     """
     rover, trial, obstacle = rig.nominal.held.make_rover(), rig.config.trial, rig.config.obstacle
     speed = trial.speed_mps
@@ -89,11 +69,12 @@ def compliance(rig: Rig, angles_deg: Sequence[float]) -> Compliance:
     legs = (forward, forward if obstacle.leg_stiffness_up_Npm is None else obstacle.leg_stiffness_up_Npm)
     hits = [_on_plate(rover, speed, angle, legs, obstacle.plate_stiffness, obstacle.exponent) for angle in angles_deg]
     plates = [share * forward for share in _PLATES_OVER_LEG]
+    rigid = energy_over_angle(rover, speed)
     at_one = [_hit(rover, speed, trial.angle_deg, legs, plate).energy for plate in plates]
     return {
         "leg_stiffness_Npm": legs[0],
         "leg_stiffness_up_Npm": legs[1],
-        "rigid_energy_J": [_rigid(rover, speed, angle) for angle in angles_deg],
+        "rigid_energy_J": [rigid(angle) for angle in angles_deg],
         "energy_J": [hit.energy for hit, _ in hits],
         "peak_force_N": [hit.peak_force for hit, _ in hits],
         "time_s": [hit.time for hit, _ in hits],
@@ -104,15 +85,14 @@ def compliance(rig: Rig, angles_deg: Sequence[float]) -> Compliance:
 
 def compliance_table(found: Compliance, angles_deg: Sequence[float]) -> Table:
     """The first hit over the angle, as a table."""
-    table = Table(title="first hit of a plate of obstacle.plate_stiffness: in a trial the legs give in the contact")
-    for name in ("angle [deg]", "T_c rigid [J]", "first hit [J]", "share", "peak, both wheels [N]", "after [ms]"):
-        table.add_column(name, justify="right")
     columns = (found[key] for key in ("rigid_energy_J", "energy_J", "peak_force_N", "time_s"))
-    for angle, rigid, energy, force, time in zip(angles_deg, *columns, strict=True):
-        table.add_row(
-            f"{angle:g}", f"{rigid:.4f}", f"{energy:.5f}", f"{energy / rigid:.3f}", f"{force:.0f}", f"{1e3 * time:.3g}"
-        )
-    return table
+    rows = (
+        (f"{angle:g}", f"{rigid:.4f}", f"{energy:.5f}", f"{energy / rigid:.3f}", f"{force:.0f}", f"{1e3 * time:.3g}")
+        for angle, rigid, energy, force, time in zip(angles_deg, *columns, strict=True)
+    )
+    titles = ("angle [deg]", "T_c rigid [J]", "first hit [J]", "share", "peak, both wheels [N]", "after [ms]")
+    title = "first hit of a plate of obstacle.plate_stiffness: in a trial the legs give in the contact"
+    return columns_table(titles, rows, title=title)
 
 
 def draw_compliance(
@@ -135,18 +115,6 @@ def draw_compliance(
         axes.legend()
 
 
-def _rigid(rover: Rover, speed_mps: float, angle_deg: float) -> float:
-    q = rover.neutral()
-    rows = rover.impact_jacobian(q, math.radians(angle_deg))
-    return effective_kinetic_energy(rover.mass_matrix(q), rows, _forward(rover.nv, speed_mps))
-
-
-def _forward(count: int, speed_mps: float) -> np.ndarray:
-    v = np.zeros(count)
-    v[0] = speed_mps
-    return v
-
-
 def _hit(
     rover: Rover, speed_mps: float, angle_deg: float, legs_Npm: tuple[float, float], plate_Npm: float
 ) -> CompliantImpact:
@@ -154,7 +122,9 @@ def _hit(
     mass, rows = on_springs(rover, rover.neutral(), math.radians(angle_deg))
     springs = np.zeros(rows.shape[1])
     springs[rover.nv :] = np.tile(legs_Npm, rows.shape[0])
-    return compliant_effective_kinetic_energy(mass, rows, _forward(len(springs), speed_mps), springs, plate_Npm)
+    v = np.zeros(len(springs))
+    v[0] = speed_mps
+    return compliant_effective_kinetic_energy(mass, rows, v, springs, plate_Npm)
 
 
 def _on_plate(
@@ -181,15 +151,10 @@ _BASE = ("base_roll", "base_pitch", "base_yaw")
 
 
 class Sensitivity(TypedDict):
-    """dT_c/dq at the neutral posture.
+    """dT_c/dq at the neutral posture."""
 
-    Attributes:
-        coordinates: the base's rotations about its own axes, and the joints but the wheels' own.
-        gradient_Jprad: of each coordinate, one number an angle.
-    """
-
-    coordinates: list[str]
-    gradient_Jprad: list[list[float]]
+    coordinates: list[str]  # the base's rotations about its own axes, and the joints but the wheels' own
+    gradient_Jprad: list[list[float]]  # of each coordinate, one number an angle
 
 
 def sensitivity(rig: Rig, angles_deg: Sequence[float]) -> Sensitivity:
@@ -210,13 +175,12 @@ def sensitivity(rig: Rig, angles_deg: Sequence[float]) -> Sensitivity:
 
 def sensitivity_table(found: Sensitivity, angles_deg: Sequence[float]) -> Table:
     """dT_c/dq, an angle a row, in mJ a degree."""
-    table = Table(title=escape("dT_c/dq [mJ/deg]"), title_justify="left")
-    table.add_column("angle [deg]", justify="right")
-    for name in found["coordinates"]:
-        table.add_column(name, justify="right")
-    for angle, *row in zip(angles_deg, *found["gradient_Jprad"], strict=True):
-        table.add_row(f"{angle:g}", *(f"{round(_mJpdeg(value), 3) + 0.0:+.3f}" for value in row))
-    return table
+    rows = (
+        (f"{angle:g}", *(f"{round(_mJpdeg(value), 3) + 0.0:+.3f}" for value in row))
+        for angle, *row in zip(angles_deg, *found["gradient_Jprad"], strict=True)
+    )
+    title = escape("dT_c/dq [mJ/deg]")
+    return columns_table(("angle [deg]", *found["coordinates"]), rows, title=title, title_justify="left")
 
 
 def draw_sensitivity(axes: Axes, found: Sensitivity, angles_deg: Sequence[float]) -> None:
@@ -240,26 +204,16 @@ def _mJpdeg(value_Jprad: float) -> float:
 
 
 class _StandingCurve(TypedDict):
-    """At each angle; the front wheels touch only the obstacle, the others level ground, the joints are at their start.
+    """At each angle: front wheels touch only the obstacle, the others level ground, the joints are at their start."""
 
-    Attributes:
-        friction_needed: least coefficient of friction that holds the rover; None: none does.
-        load_share: by wheel, its normal force over the weight with that friction; None: there is none.
-        stability_deg: margin to tipping over; None: the contacts span no polygon.
-    """
-
-    friction_needed: list[float | None]
+    friction_needed: list[float | None]  # least coefficient of friction that holds the rover; None: none does
+    # by wheel, its normal force over the weight with that friction; None: there is none.
     load_share: dict[str, list[float | None]]
-    stability_deg: list[float | None]
+    stability_deg: list[float | None]  # margin to tipping over; None: the contacts span no polygon
 
 
 def standing_curve(rig: Rig, angles_deg: Sequence[float]) -> _StandingCurve:
-    """How the rover stands, over the obstacle's angle.
-
-    Args:
-        rig: rover with payload and drawbar, and gravity of its ground.
-        angles_deg: of the obstacle, 0 to 90.
-    """
+    """How the rover stands, over the obstacle's angle. Angles of the obstacle are 0 to 90 [deg]."""
     nominal, rover = rig.nominal, rig.nominal.held.make_rover()
     q, gravity, pull = rover.neutral(), (0.0, 0.0, -nominal.ground.gravity), nominal.drawbar.wrench()
     friction, margin = list[float | None](), list[float | None]()
@@ -280,21 +234,19 @@ def standing_curve(rig: Rig, angles_deg: Sequence[float]) -> _StandingCurve:
 
 
 def standing_table(standing: _StandingCurve, curve: EnergyCurve) -> Table:
-    """How the rover stands over the angle, beside T_c, as a table."""
-    table = Table()
-    shares = standing["load_share"]
-    for name in ("angle [deg]", "T_c [J]", "friction needed", "front wheels bear", "tips after [deg]"):
-        table.add_column(name, justify="right")
+    """How the rover stands over the angle, next to T_c, as a table."""
+    shares, rows = standing["load_share"], []
     for i, (angle, joule) in enumerate(zip(curve["angles_deg"], curve["energy_J"], strict=True)):
         front = [share[i] for share in list(shares.values())[:HITTING_WHEELS]]
         borne = None if None in front else 100.0 * sum(one for one in front if one is not None)
         words = (f"{joule:.4f}", _words(standing["friction_needed"][i], ".3f"), _words(borne, ".0f", " %"))
-        table.add_row(f"{angle:g}", *words, _words(standing["stability_deg"][i], ".1f"))
-    return table
+        rows.append((f"{angle:g}", *words, _words(standing["stability_deg"][i], ".1f")))
+    titles = ("angle [deg]", "T_c [J]", "friction needed", "front wheels bear", "tips after [deg]")
+    return columns_table(titles, rows)
 
 
 def draw_standing(friction: Axes, share: Axes, standing: _StandingCurve, curve: EnergyCurve) -> None:
-    """Draw the friction needed over the angle with T_c on an axis of its own, and the shares of the weight."""
+    """Draw the friction needed over the angle with T_c on a second axis, and the shares of the weight."""
     angles = curve["angles_deg"]
     friction.plot(angles, _gaps(standing["friction_needed"]), marker="o", markersize=3.5)
     friction.set(xlabel="obstacle angle [deg]", ylabel="least friction needed")
@@ -326,35 +278,26 @@ def _words(value: float | None, form: str, unit: str = "") -> str:
 def save_parts(folder: Path, parts: Mapping[str, Any], curve: EnergyCurve, at_deg: float) -> None:
     """Write energy_compliance.png, energy_sensitivity.png and energy_standing.png, of what is in `parts`.
 
-    Args:
-        folder: to write to.
-        parts: `compliance`, `sensitivity` and `standing`, any of them.
-        curve: T_c, and the angles of all parts.
-        at_deg: angle of the figure over the plate's stiffness.
+    The figure over the stiffness of the plate is of the angle `at_deg`.
     """
     angles_deg = curve["angles_deg"]
     if "compliance" in parts:
-        figure = _figure(9.0)
-        over_angle, over_plate = figure.subplots(1, 2)
-        draw_compliance(over_angle, over_plate, parts["compliance"], angles_deg, at_deg)
-        _save(figure, folder / "energy_compliance.png")
+        with _figure(folder / "energy_compliance.png", 9.0) as figure:
+            over_angle, over_plate = figure.subplots(1, 2)
+            draw_compliance(over_angle, over_plate, parts["compliance"], angles_deg, at_deg)
     if "sensitivity" in parts:
-        figure = _figure(7.0)
-        draw_sensitivity(figure.add_subplot(), parts["sensitivity"], angles_deg)
-        _save(figure, folder / "energy_sensitivity.png")
+        with _figure(folder / "energy_sensitivity.png", 7.0) as figure:
+            draw_sensitivity(figure.add_subplot(), parts["sensitivity"], angles_deg)
     if "standing" in parts:
-        figure = _figure(9.0)
-        friction, share = figure.subplots(1, 2)
-        draw_standing(friction, share, parts["standing"], curve)
-        _save(figure, folder / "energy_standing.png")
+        with _figure(folder / "energy_standing.png", 9.0) as figure:
+            friction, share = figure.subplots(1, 2)
+            draw_standing(friction, share, parts["standing"], curve)
 
 
-def _save(figure: Figure, path: Path) -> None:
+@contextmanager
+def _figure(path: Path, width_in: float) -> Iterator[Figure]:
+    """A figure that is written to the path once it is drawn."""
+    figure = Figure(figsize=(width_in, 4.2), layout="constrained")
+    yield figure
     with replacing(path) as unfinished:
         figure.savefig(unfinished, dpi=150)
-
-
-def _figure(width_in: float) -> Figure:
-    figure = Figure(figsize=(width_in, 4.2), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure

@@ -1,7 +1,4 @@
-"""The faults of a run, each with what its record shows before, at and after it.
-
-What a tick of a record shows a person: quantities with their units, each as a short text.
-"""
+"""The faults of a run, each with what its record shows a person before, at and after it."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -31,24 +29,16 @@ _DEG = 180.0 / math.pi
 
 @dataclass(frozen=True)
 class _Quantity:
-    """A quantity of a tick.
+    """A quantity of a tick."""
 
-    Attributes:
-        name: with its unit.
-        text: its value in a row of `/tick`.
-    """
-
-    name: str
-    text: Callable[[np.void], str]
+    name: str  # with its unit
+    text: Callable[[np.void], str]  # its value in a row of `/tick`
 
 
 def quantities(layout: Layout, states: str, fields: Collection[str]) -> Iterator[_Quantity]:
     """The quantities that tell how a rig fares.
 
-    Args:
-        layout: of the rig.
-        states: of the experiment, as /meta/states of a record names them: 0=idle,1=armed.
-        fields: that a tick of the record has.
+    `states` are those of the experiment as /meta/states of a record names them: 0=idle,1=armed.
     """
     names = dict(state.split("=", 1) for state in states.split(","))
     yield _Quantity("state", lambda row: names.get(str(row["state"]), str(row["state"])).replace("_", " "))
@@ -70,8 +60,11 @@ def quantities(layout: Layout, states: str, fields: Collection[str]) -> Iterator
     if layout.channels:
         yield _Quantity("sum of the forces [N]", lambda row: _number(row["force_sum_N"], 1))
     if layout.valves:
-        yield _Quantity("valves on", lambda row: _names_on(layout, row))
-        yield from _pressures(layout)
+        yield _Quantity(
+            "valves on", lambda row: ", ".join(compress(layout.valves, layout.by_valve(row["valves"]))) or "none"
+        )
+        for place, chamber in enumerate(layout.chambers):
+            yield _Quantity(f"pressure {chamber} [kPa]", partial(_element, "pressure_Pa", divmod(place, 2), 1e-3, 0))
     if layout.trigger:
         yield _yes_or_no("camera's trigger line on", "camera_trigger")
 
@@ -94,18 +87,8 @@ def _since(field: str, row: np.void) -> str:
     return _number((row["t_ns"] - row[field]) * 1e-6, 0)
 
 
-def _pressures(layout: Layout) -> Iterator[_Quantity]:
-    for place, chamber in enumerate(layout.chambers):
-        yield _Quantity(f"pressure {chamber} [kPa]", partial(_element, "pressure_Pa", divmod(place, 2), 1e-3, 0))
-
-
 def _element(field: str, place: tuple[int, ...], factor: float, decimals: int, row: np.void) -> str:
     return _number(row[field][place] * factor, decimals)
-
-
-def _names_on(layout: Layout, row: np.void) -> str:
-    on = layout.valve_layout.by_valve(row["valves"])
-    return ", ".join(name for name, powered in zip(layout.valves, on, strict=True) if powered) or "none"
 
 
 def _range(values: NDArray[np.float64]) -> str:
@@ -130,77 +113,46 @@ Rows = NDArray[np.void]
 
 @dataclass(frozen=True)
 class FaultWindow:
-    """The ticks on one side of a fault.
+    """The ticks on one side of a fault."""
 
-    Attributes:
-        first: number of its first tick, as far as the run went.
-        last: of its last one.
-        found: ticks that the record has.
-        missing: ticks that the clock skipped, or that were lost.
-    """
-
-    first: int
-    last: int
-    found: int
-    missing: int
+    first: int  # number of its first tick, as far as the run went
+    last: int  # of its last one
+    found: int  # ticks that the record has
+    missing: int  # ticks that the clock skipped, or that were lost
 
 
 @dataclass(frozen=True)
 class _Change:
-    """A quantity that changed within the window.
+    """A quantity that changed within the window."""
 
-    Attributes:
-        quantity: what, with its unit.
-        values: at each of the ticks that the report shows.
-    """
-
-    quantity: str
-    values: tuple[str, ...]
+    quantity: str  # what, with its unit
+    values: tuple[str, ...]  # at each of the ticks that the report shows
 
 
 @dataclass(frozen=True)
 class FaultReport:
-    """One fault of a run.
+    """One fault of a run."""
 
-    Attributes:
-        row: of the fault table.
-        event: name of the event: that of the fault, or what watchdog or recorder have noted.
-        tick: in which it was noticed.
-        t_s: time of the run then [s].
-        value: what was found; None: nothing that is a number.
-        limit: what is allowed; None likewise.
-        detail: the same in words.
-        bound_ms: longest time from its cause to the reaction with the config of the run [ms]; None: not a matter of
-            time.
-        safe_tick: first tick in Safe from then on; None: there is none.
-        empty_ms: from that tick until all chambers were empty, where pressures are measured [ms]; None: they were
-            before, or not within the record.
-        before: the ticks before that of the fault.
-        after: the ticks after it.
-        shown: ticks of `changes`, counted from that of the fault.
-        changes: what changed.
-        unchanged: quantities that did not.
-        beside: stalls of the machine and late actions of a simulated rig close to it.
-        events: all other events of the window, with their times of the run [s].
-    """
-
-    row: FaultRow
-    event: str
-    tick: int
-    t_s: float
-    value: float | None
-    limit: float | None
-    detail: str
+    row: FaultRow  # of the fault table
+    event: str  # name of the event: that of the fault, or what watchdog or recorder have noted
+    tick: int  # in which it was noticed
+    t_s: float  # time of the run then [s]
+    value: float | None  # what was found; None: nothing that is a number
+    limit: float | None  # what is allowed; None likewise
+    detail: str  # the same in words
+    # longest time from its cause to the reaction with the config of the run [ms]; None: not a matter of time.
     bound_ms: float | None
-    safe_tick: int | None
+    safe_tick: int | None  # first tick in Safe from then on; None: there is none
+    # from that tick until all chambers were empty, where pressures are measured [ms]; None: they were before, or not
+    # within the record.
     empty_ms: float | None
-    before: FaultWindow
-    after: FaultWindow
-    shown: tuple[int, ...]
-    changes: tuple[_Change, ...]
-    unchanged: tuple[str, ...]
-    beside: tuple[str, ...]
-    events: tuple[tuple[float, str], ...]
+    before: FaultWindow  # the ticks before that of the fault
+    after: FaultWindow  # the ticks after it
+    shown: tuple[int, ...]  # ticks of `changes`, counted from that of the fault
+    changes: tuple[_Change, ...]  # what changed
+    unchanged: tuple[str, ...]  # quantities that did not
+    beside: tuple[str, ...]  # stalls of the machine and late actions of a simulated rig close to it
+    events: tuple[tuple[float, str], ...]  # all other events of the window, with their times of the run [s]
 
     def as_json(self) -> dict[str, Any]:
         """The report for JSON."""
@@ -209,14 +161,9 @@ class FaultReport:
 
 
 def read_reports(run: Path) -> list[FaultReport]:
-    """The faults of a run in order of time.
+    """The faults of a run in order of time. The run may have been killed.
 
-    Args:
-        run: its folder; the run may have been killed.
-
-    Raises:
-        FolderError: there is no record.
-        RecordError: it is damaged, or not a record of this version.
+    Raises FolderError: there is no record; RecordError: it is damaged, or not a record of this version.
     """
     try:
         with open_trial(recorded_run(run)) as record:
@@ -230,8 +177,7 @@ def read_reports(run: Path) -> list[FaultReport]:
 def fault_reports(record: OpenRecord) -> Iterator[FaultReport]:
     """A report on each fault of a record, in order of time; those of an earlier run that were still latched first.
 
-    Raises:
-        ValueError, LookupError, TypeError: it is not a record of this version.
+    Raises ValueError, LookupError, TypeError: it is not a record of this version.
     """
     config = parse_config(str(record.meta["config"]), "/meta/config")
     times, supply_Pa = ReactionTimes(config), config.cylinders.supply_kPa * 1e3

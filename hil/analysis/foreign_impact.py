@@ -1,7 +1,4 @@
-"""What a rig's own detector, droop correction, peak and rules say of samples that another program recorded.
-
-Samples that another program recorded: columns of a CSV, MAT or TDMS file, by a map, as volts of a rig's sensors.
-"""
+"""What a rig's own detector, droop correction, peak and rules say of a CSV, MAT or TDMS file of another program."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ import io
 import math
 from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -50,18 +48,13 @@ class ForeignRecordError(ValueError):
 
 
 class SensorColumn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the force on a sensor stands.
+    """Where the force on a sensor stands."""
 
-    Attributes:
-        column: name of the column: of CSV as in its header, of TDMS `group/channel`, of MAT the variable, `a.b` of a
-            struct, with `:2` behind it the second column of a matrix.
-        unit: of force on the plate, or of the sensor's voltage.
-        scale: by which the numbers are multiplied: -1 where a push is negative.
-    """
-
+    # name of the column: of CSV as in its header, of TDMS `group/channel`, of MAT the variable, `a.b` of a struct, with
+    # `:2` behind it the second column of a matrix.
     column: str
-    unit: Literal["N", "kN", "mN", "lbf", "V", "mV"]
-    scale: float = 1.0
+    unit: Literal["N", "kN", "mN", "lbf", "V", "mV"]  # of force on the plate, or of the sensor's voltage
+    scale: float = 1.0  # by which the numbers are multiplied: -1 where a push is negative
 
 
 class Time(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -80,17 +73,11 @@ class Map(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ForeignSamples(NamedTuple):
-    """Samples as a rig's own data acquisition gives them.
+    """Samples as a rig's own data acquisition gives them."""
 
-    Attributes:
-        t_ns: (n,) from the first sample on [ns].
-        volts: (n, channels) [V].
-        notes: what was done to the data, in words.
-    """
-
-    t_ns: NDArray[np.int64]
-    volts: Floats
-    notes: tuple[str, ...]
+    t_ns: NDArray[np.int64]  # (n,) from the first sample on [ns]
+    volts: Floats  # (n, channels) [V]
+    notes: tuple[str, ...]  # what was done to the data, in words
 
 
 def read_map(path: Path) -> Map:
@@ -232,14 +219,6 @@ def _tdms(content: bytes, names: list[str]) -> list[Floats]:
     return [there[name][:] for name in names]
 
 
-def _nothing() -> None:
-    """CSV is read by what is there already."""
-
-
-def _with_scipy() -> None:
-    import scipy.io.matlab  # noqa: F401
-
-
 def _with_nptdms() -> None:
     try:
         import nptdms  # noqa: F401
@@ -248,8 +227,8 @@ def _with_nptdms() -> None:
 
 
 _READERS: dict[str, tuple[Any, Any]] = {
-    **dict.fromkeys((".csv", ".txt"), (_nothing, _csv)),
-    ".mat": (_with_scipy, _mat),
+    **dict.fromkeys((".csv", ".txt"), (lambda: None, _csv)),
+    ".mat": (partial(import_module, "scipy.io.matlab"), _mat),
     ".tdms": (_with_nptdms, _tdms),
 }
 
@@ -260,17 +239,14 @@ _SECOND_NS = 1_000_000_000
 def impact_of(samples: ForeignSamples, rig: Rig) -> tuple[dict[str, Any], MeasuredImpact | None]:
     """Run the samples through the rig's estimator, block by block and tick by tick, and judge the impact in them.
 
-    Args:
-        samples: of the rig's sensors; no force acts in the first `ZERO_TIME_S`.
-        rig: with force sensors.
+    No force acts in the first `ZERO_TIME_S` of the samples.
+
+    Raises ForeignRecordError: too short, or a force acts while the sensors are zeroed.
 
     Returns:
         keys as in summary.json, with `cut_tick_ms` from the impact's first sample to the tick that cuts, whatever a
             drive takes then, and `effective_kinetic_energy_nominal_J`, T_c of the config's rover at its speed; and the
             impact that was measured from all samples, None: there was none.
-
-    Raises:
-        ForeignRecordError: too short, or a force acts while the sensors are zeroed.
     """
     config, sensors, estimator = rig.config, sensor_channels(rig.config), Estimator(rig)
     _check_zeroing(samples, sensors, config.detector.threshold_N)

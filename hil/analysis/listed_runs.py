@@ -1,9 +1,6 @@
-"""The runs in a folder, a row each: what their summaries say, and what people wrote on them.
+"""The runs in a folder, a row each, and conditions on them such as `accepted and angle_deg > 60`.
 
-A condition on runs, as `accepted and angle_deg > 60`: read as Python, evaluated without running any of it.
-
-It is a part of what `pandas.DataFrame.query` takes, and needs no pandas: names, numbers, texts, comparisons, `and`,
-`or`, `not`, `in`, and the four kinds of arithmetic.
+A condition is a part of what `pandas.DataFrame.query` takes, read as Python and evaluated without running any of it.
 """
 
 from __future__ import annotations
@@ -39,10 +36,7 @@ class FilterError(ValueError):
 
 
 class RunFilter:
-    """A condition on the values of a run.
-
-    Args:
-        text: the condition. A dotted name such as `loop.late` is the flat name of a nested value.
+    """A condition on the values of a run. A dotted name such as `loop.late` is the flat name of a nested value.
 
     Attributes:
         names: of the values that it asks for, in the order of the text.
@@ -76,11 +70,7 @@ class RunFilter:
     def __call__(self, run: Mapping[str, Any]) -> bool:
         """Whether it holds of a run. A value that the run does not have is null: no comparison with it holds but !=.
 
-        Args:
-            run: its values by flat name.
-
-        Raises:
-            FilterError: values are compared that cannot be, such as a text and a number.
+        Raises FilterError: values are compared that cannot be, such as a text and a number.
         """
         try:
             return bool(self._value(self._body, run))
@@ -189,13 +179,9 @@ def listed_runs(folder: Path, warn: list[str] | None = None) -> list[dict[str, A
 def chosen(rows: Iterable[dict[str, Any]], where: str = "", tags: Iterable[str] = ()) -> list[dict[str, Any]]:
     """The rows that a condition holds of, and that have all of the tags.
 
-    Args:
-        rows: of `listed_runs`.
-        where: a condition (`RunFilter`); "": none.
-        tags: which a run must have.
+    The condition `where` is one of `RunFilter`; "": none.
 
-    Raises:
-        FilterError: the condition is not allowed, or asks for a value that no run has.
+    Raises FilterError: the condition is not allowed, or asks for a value that no run has.
     """
     rows, wanted = list(rows), set(tags)
     condition = RunFilter(where) if where else None

@@ -1,4 +1,4 @@
-"""Energy of a drive along a way over a scan, and the way of least energy between two places (Petersen 2012, 1.4).
+"""Energy of a drive along a path over a scan, and the path of least energy between two places (Petersen 2012, 1.4).
 
 The energy is that of the motors at the axles, friction of the gears included. A metre costs what the rover needs in
 steady straight driving up or down that grade, with what pulls at its drawbar: all wheels bear the same load and turn at
@@ -45,7 +45,7 @@ _GRADES, _SLIPS = np.radians(np.arange(-30.0, 30.5, 1.0)), (-0.95, 0.95)
 
 
 class _PlannedPath(NamedTuple):
-    """The way of least energy, and the straight one beside it; energies in J, infinite: it cannot be driven."""
+    """The path of least energy, and the straight one; energies in J, infinite: it cannot be driven."""
 
     least: MapRoute
     straight: MapRoute
@@ -54,8 +54,7 @@ class _PlannedPath(NamedTuple):
 def energy_per_metre(rig: Rig) -> FloatArray:
     """Energy of a metre (61,) [J/m] on grades from -30 to 30 degrees; infinite where the wheels find no such pull.
 
-    Raises:
-        ConfigError: the ground is not soil.
+    Raises ConfigError: the ground is not soil.
     """
     refuse_unfit(rig.config, "energy of a metre", ground_of("soil", "scan"))
     rover = rig.nominal.make_rover()
@@ -91,9 +90,7 @@ def _of_grade(rig: Rig, rover: Rover, grade: float) -> float:
 def energy_per_radian(rig: Rig, radius_m: float = TURN_RADIUS_M) -> float:
     """Energy that a turn by a radian adds to a drive on level ground [J/rad], by the speeds of both sides alone.
 
-    Args:
-        rig: with soil.
-        radius_m: of the arc [m].
+    The arc has that radius [m].
     """
     ground = replace(rig.nominal.ground, relief=None, pitch=0.0, roll=0.0, regions=())
     level = replace(rig.nominal, obstacle=None, ground=ground)
@@ -162,7 +159,7 @@ def plan(
 
     Raises:
         ConfigError: no scan.
-        ValueError: a place beside it, or no way.
+        ValueError: a place off it, or no path.
     """
     refuse_unfit(rig.config, "path", ground_of("scan"))
     relief = rig.nominal.ground.relief

@@ -42,21 +42,13 @@ FORMER = {*KEYS, *PEAK_KEYS, *GROUSER_KEYS, "filtered_peak_N", "filtered_peak_u9
 
 
 class Recomputed(NamedTuple):
-    """Ticks and summary worked out from a record.
+    """Ticks and summary worked out from a record."""
 
-    Attributes:
-        summary: without digests; None for what no record holds.
-        left_out: keys of those, as in `loop.late`.
-        lacking: why the cycle could not be run again, so that what it alone knows is None, too; empty if it could.
-        ticks: that were run again.
-        differences: of those ticks and their events from the record, beyond TOLERANCE.
-    """
-
-    summary: Summary
-    left_out: tuple[str, ...]
-    lacking: str
-    ticks: int
-    differences: list[Difference]
+    summary: Summary  # without digests; None for what no record holds
+    left_out: tuple[str, ...]  # keys of those, as in `loop.late`
+    lacking: str  # why the cycle could not be run again, so that what it alone knows is None, too; empty if it could
+    ticks: int  # that were run again
+    differences: list[Difference]  # of those ticks and their events from the record, beyond TOLERANCE
 
 
 @dataclass
@@ -80,16 +72,10 @@ def recompute(
     """Work out a run's ticks and summary from its record alone.
 
     Estimator, twin, safety and experiment are run again over the recorded inputs (`hil.analysis.replay`); what only a
-    simulated rig knows comes from its events, the rest from rows and config.
+    simulated rig knows comes from its events, the rest from rows and config. Only a summary of the run knows how many
+    ticks the clock skipped.
 
-    Args:
-        record: of the run.
-        rig: of the config that the record holds.
-        summary: of the run, which alone knows how many ticks the clock skipped; None: there is none.
-        progress: see `run_again`.
-
-    Raises:
-        ValueError: today's program raises an exception on it.
+    Raises ValueError: today's program raises an exception on it.
     """
     config = rig.config
     cycle, lacking, ticks, differences = _cycle(record, rig, summary, progress)
@@ -133,12 +119,7 @@ def recompute(
 def disagreements(said: Mapping[str, Any], found: Recomputed) -> tuple[list[str], list[str], int]:
     """Hold a summary against the one worked out from the record.
 
-    Args:
-        said: as in summary.json.
-        found: worked out.
-
-    Returns:
-        What differs, in words; keys that could not be worked out; how many numbers and words could.
+    Returns what differs, in words; keys that could not be worked out; how many numbers and words could.
     """
     said, computed = ({**one, "reasons": list(one.get("reasons") or ())} for one in (said, found.summary))
     given = [reason for reason in said["reasons"] if str(reason).startswith(GIVEN)]

@@ -1,7 +1,4 @@
-"""The inputs of a recorded run, tick by tick, from links that look like any rig's.
-
-How much of a record can be replayed: what its ticks took in, as far as it is there.
-"""
+"""The inputs of a recorded run, tick by tick, from links that look like any rig's; how much of a record has them."""
 
 from __future__ import annotations
 
@@ -40,43 +37,30 @@ from hil.version import running_version
 
 
 class RecordedInputs:
-    """What the devices said in each tick of a record.
-
-    Args:
-        record: with all sensor samples.
-        ticks: some of its ticks.
-        layout: of the rig.
+    """What the devices said in each tick of a record. The record has all sensor samples.
 
     Attributes:
         ticks: those that `seek` turns to; others later in the record may take their place.
-        devices: hand out what they said in the tick that was turned to last, and take any command.
+        row: (1,) of the tick that was turned to last.
+        devices: hand out what they said in that tick, and take any command.
     """
 
     def __init__(self, record: OpenRecord, ticks: NDArray[np.void], layout: Layout) -> None:
-        self.ticks, self._row = ticks, ticks[:1]
+        self.ticks, self.row = ticks, ticks[:1]
         asked = [(int(event["tick"]), command_of(event)) for event in commands_of(record.events)]
         self._asked = {tick: tuple(one for at, one in asked if at == tick) for tick, _ in asked}
-        self._rows = {link: SampleRow(link, layout) for link in layout.links if link in NEWEST}
-        devices = {link: _NewestLink(self, link) for link in self._rows}
+        devices = {link: _NewestLink(self, SampleRow(link, layout)) for link in layout.links if link in NEWEST}
         sources = {group: _Blocks(self, record.samples(group), group) for group in SAMPLED if layout.parts(group)}
-        self.devices = RigIO(layout, {**sources, **devices}, _Operator(self))
+        self.devices = RigIO(layout, {**sources, **devices}, self)
 
     def seek(self, place: int) -> Tick:
         """The tick of that row; its inputs are what the devices say from now on."""
-        self._row = self.ticks[place : place + 1]
-        return Tick(int(self._row["tick"][0]), int(self._row["t_ns"][0]), time.monotonic_ns(), 0)
+        self.row = self.ticks[place : place + 1]
+        return Tick(int(self.row["tick"][0]), int(self.row["t_ns"][0]), time.monotonic_ns(), 0)
 
-    def newest_block(self, group: str) -> int:
-        """Number of the newest block of a group that this tick took in."""
-        return int(self._row[SEQUENCE[group]][0])
-
-    def newest(self, link: str) -> Any:
-        """What a device had said by this tick."""
-        return self._rows[link].of_tick(self._row[0])
-
-    def operator(self) -> OperatorInput:
+    def read(self) -> OperatorInput:
         """What the operator has asked in this tick."""
-        return self._asked.get(int(self._row["tick"][0]), ())
+        return self._asked.get(int(self.row["tick"][0]), ())
 
 
 class _Link:
@@ -105,7 +89,7 @@ class _Blocks(_Link):
     def read(self, t_ns: int) -> DaqBlock | None:  # noqa: ARG002  `seek` has chosen it
         """The next block that this tick took in."""
         block = self._next
-        if block is None or block.sequence > self._recorded_inputs.newest_block(self._group):
+        if block is None or block.sequence > self._recorded_inputs.row[SEQUENCE[self._group]][0]:
             return None
         self._next = next(self._blocks, None)
         return block
@@ -119,21 +103,13 @@ def _whole_blocks(record: SampleSet) -> Iterator[DaqBlock]:
             yield DaqBlock(int(head["sequence"]), placed.t_ns[a:b], raw[a:b], overload, int(head["arrived_ns"]))
 
 
-class _Operator:
-    def __init__(self, recorded_inputs: RecordedInputs) -> None:
-        self._recorded_inputs = recorded_inputs
-
-    def read(self) -> OperatorInput:
-        return self._recorded_inputs.operator()
-
-
 class _NewestLink(_Link):
-    def __init__(self, recorded_inputs: RecordedInputs, link: str) -> None:
+    def __init__(self, recorded_inputs: RecordedInputs, samples: SampleRow) -> None:
         super().__init__(recorded_inputs)
-        self._link = link
+        self._samples = samples
 
     def read(self, t_ns: int) -> Any:  # noqa: ARG002
-        return self._recorded_inputs.newest(self._link)
+        return self._samples.of_tick(self._recorded_inputs.row[0])
 
     def write(self, command: object) -> None:
         """Nobody obeys."""
@@ -179,8 +155,7 @@ def replayable_config(record: OpenRecord) -> Config:
 def known_until(record: OpenRecord, clock: str, summary: Mapping[str, Any] | None) -> int:
     """The first tick that an exception ended before it had a row, so that what it took in is not known; or NEVER.
 
-    Raises:
-        CannotReplayError: ticks are missing that neither the clock has skipped nor an exception has ended.
+    Raises CannotReplayError: ticks are missing that neither the clock has skipped nor an exception has ended.
     """
     gaps = list(holes_of(rows["tick"] for rows in in_blocks(record.tick)))
     faults = faults_of(record.events)
@@ -199,11 +174,13 @@ def known_until(record: OpenRecord, clock: str, summary: Mapping[str, Any] | Non
 def replayable_ticks(record: OpenRecord, until: int) -> Recorded:
     """Ticks with all sensor samples that they took in, and those from `until` on, of which not all is asked.
 
-    Raises:
-        CannotReplayError: there are none, or blocks of samples are missing between others.
+    Raises CannotReplayError: there are none, or blocks of samples are missing between others.
     """
     fields = {group: field for group, field in SEQUENCE.items() if field in (record.tick.dtype.names or ())}
-    there = {group: list(_whole_numbers(record.samples(group))) for group in fields}
+    there = {  # numbers of the blocks that are there with all their samples
+        group: [placed.heads["sequence"][placed.whole] for placed in placed_blocks(record.samples(group))]
+        for group in fields
+    }
     last = {group: max((int(numbers.max(initial=0)) for numbers in parts), default=0) for group, parts in there.items()}
     newest, lacking, seen = dict.fromkeys(fields, 0), [np.zeros(0, np.int64)], 0
     for rows in in_blocks(record.tick):
@@ -228,11 +205,6 @@ def replayable_ticks(record: OpenRecord, until: int) -> Recorded:
         return first_rows(record.tick, kept)
     ticks: Recorded = record.tick[~np.isin(np.arange(seen), left_out)]
     return ticks
-
-
-def _whole_numbers(samples: SampleSet) -> Iterator[NDArray[np.int64]]:
-    """Numbers of the blocks that are there with all their samples."""
-    return (placed.heads["sequence"][placed.whole] for placed in placed_blocks(samples))
 
 
 def _count(gaps: Sequence[tuple[int, int]]) -> int:

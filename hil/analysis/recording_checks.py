@@ -1,11 +1,4 @@
-"""Checks of `hil verify`: are all sensor samples there, evenly spaced?
-
-What all of a proof reads first: rows of this version, and the events that the loop itself has noted.
-
-Checks of `hil verify`: are all ticks there, each in its place?
-
-Which samples of a record are those of which block.
-"""
+"""Checks of `hil verify`: are all ticks, sensor samples and blocks there, each in its place, and of this version?"""
 
 from __future__ import annotations
 
@@ -164,9 +157,7 @@ def tick_order(ticks: Recorded) -> Check:
 def ticks_missing(ticks: Recorded, loop: Mapping[str, Any] | None) -> Check:
     """Holes in the tick numbers are those that the clock has skipped.
 
-    Args:
-        ticks: in order, rows of `/tick`.
-        loop: what summary.json says of the loop: ticks and skipped; None: nothing.
+    `loop` is what summary.json says of the loop: ticks and skipped; None: nothing.
     """
     gaps = list(holes_of(rows["tick"] for rows in in_blocks(ticks)))
     missing = sum(last - first + 1 for first, last in gaps)
@@ -230,23 +221,15 @@ _TOGETHER = 16384
 
 
 class _PlacedBlocks(NamedTuple):
-    """Some blocks and their samples.
+    """Some blocks and their samples."""
 
-    Attributes:
-        heads: rows of blocks.
-        t_ns: times of the samples from the first block's on, to where the blocks after these begin [ns].
-        first: place of the first of these in the record.
-        starts: (blocks,) where each block begins in them.
-        ends: (blocks,) where it ends: where the next one begins.
-        whole: (blocks,) which have all their samples there, none but theirs among them.
-    """
-
-    heads: NDArray[np.void]
+    heads: NDArray[np.void]  # rows of blocks
+    # times of the samples from the first block's on, to where the blocks after these begin [ns].
     t_ns: NDArray[np.int64]
-    first: int
-    starts: NDArray[np.intp]
-    ends: NDArray[np.intp]
-    whole: NDArray[np.bool_]
+    first: int  # place of the first of these in the record
+    starts: NDArray[np.intp]  # (blocks,) where each block begins in them
+    ends: NDArray[np.intp]  # (blocks,) where it ends: where the next one begins
+    whole: NDArray[np.bool_]  # (blocks,) which have all their samples there, none but theirs among them
 
 
 def placed_blocks(record: SampleSet) -> Iterator[_PlacedBlocks]:
@@ -274,10 +257,7 @@ STEP_TOLERANCE = 0.01
 def blocks_missing(blocks: Recorded, newest: int, name: str) -> Check:
     """Blocks of samples count up by one, at least to the newest that a tick has taken in.
 
-    Args:
-        blocks: rows of blocks.
-        newest: number of that block.
-        name: of the channels, before the item; empty for the force sensors.
+    `name` stands before the item; it is empty for the force sensors.
     """
     largest = doubled = 0
     before = np.zeros(0, np.int64)
@@ -330,11 +310,7 @@ def _counted(parts: Iterable[Rows]) -> _BlockCount | None:
 
 
 class _Steps:
-    """Steps of times so far: the one that is most off what it should be.
-
-    Args:
-        right_ns: what it should be [ns].
-    """
+    """Steps of times so far: the one that is most off what it should be. That is `right_ns` [ns]."""
 
     def __init__(self, right_ns: float) -> None:
         self._right_ns, self._last = right_ns, np.zeros(0, np.int64)
@@ -353,10 +329,7 @@ class _Steps:
 def times_within(record: SampleSet, end_ns: int, name: str) -> Check:
     """Times of samples and blocks do not fall, and end with the record: else what a tick took in is not found by them.
 
-    Args:
-        record: of the group.
-        end_ns: after which there can be none [ns].
-        name: of the channels, before the item; empty for the force sensors.
+    None may come after `end_ns` [ns]. `name` stands before the item; it is empty for the force sensors.
     """
     found = ""
     for parts in (in_blocks(record.t_ns), (heads["t_ns"] for heads in in_blocks(record.blocks))):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from hil.analysis.digests import mismatch
 from hil.analysis.recompute import recompute
@@ -34,7 +32,9 @@ def summarise_afterwards(run: Path, why: str) -> Summary:
         RecordError: there is no record that can be read, or it is not one of this version.
     """
     with open_trial(run) as record:
-        judged = _judged(_summary(record), why)
+        judged = _summary(record)
+        if not judged["accepted"]:  # else it had come to its end: what ended it was after that
+            judged = {**judged, "accepted": False, "reasons": [why, *judged["reasons"]]}
     summary = with_digests(judged, run, record.meta)
     write_summary(run, summary)
     return summary
@@ -43,17 +43,11 @@ def summarise_afterwards(run: Path, why: str) -> Summary:
 def recover(run: Path) -> tuple[Recovered | None, str]:
     """Make record and summary of a killed run whole.
 
-    A summary that does not match the record is kept as `summary.killed.json`.
+    A summary that does not match the record is kept as `summary.killed.json`. Returns what was made of the record, None
+    if it was whole; and what became of the summary, in words.
 
-    Args:
-        run: its folder.
-
-    Returns:
-        What was made of the record, None if it was whole; and what became of the summary, in words.
-
-    Raises:
-        NothingToRecoverError: record and summary are there, or the run is still going on, or left nothing.
-        OSError: the disk is full or the folder cannot be written.
+    Raises NothingToRecoverError: record and summary are there, or the run is still going on, or left nothing; OSError:
+    the disk is full or the folder cannot be written.
     """
     place, made, matches = run / SUMMARY, None, False
     try:
@@ -75,7 +69,7 @@ def recover(run: Path) -> tuple[Recovered | None, str]:
     return made, "made from the record"
 
 
-def _summary(record: OpenRecord) -> Mapping[str, Any]:
+def _summary(record: OpenRecord) -> Summary:
     try:
         config = parse_config(str(record.meta.get("config", "")), "/meta/config")
     except ConfigError as error:
@@ -88,10 +82,3 @@ def _summary(record: OpenRecord) -> Mapping[str, Any]:
         summary["reasons"] = [*summary["reasons"], f"recovered: it cannot be judged, {recomputed.lacking}"]
         summary["accepted"] = False
     return summary
-
-
-def _judged(summary: Mapping[str, Any], why: str) -> Summary:
-    """Nothing counts against a run that had come to its end: what ended it then was after it."""
-    if summary["accepted"]:
-        return dict(summary)
-    return {**summary, "accepted": False, "reasons": [why, *summary["reasons"]]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -45,49 +45,37 @@ class EndedByItselfError(NothingToRecoverError):
 
 @dataclass(frozen=True)
 class Recovered:
-    """What was made of a killed run, and what is missing.
+    """What was made of a killed run, and what is missing."""
 
-    Attributes:
-        ticks: rows of `/tick`, and how many of them the file of the killed recorder did not have.
-        samples: rows of `/daq/raw`, and the same.
-        events: names, in order.
-        ticks_missing: first and last tick of each hole: skipped by the clock, or lost.
-        blocks_missing: first and last sequence number of each hole in the blocks of sensor samples.
-        lost_ms: from the last tick in the file to when the loop last was alive; None if that is not known.
-        finished: the recorder had finished the file by itself, nothing had to be made.
-    """
-
-    ticks: tuple[int, int]
-    samples: tuple[int, int]
-    events: tuple[str, ...]
-    ticks_missing: tuple[tuple[int, int], ...]
+    ticks: tuple[int, int]  # rows of `/tick`, and how many of them the file of the killed recorder did not have
+    samples: tuple[int, int]  # rows of `/daq/raw`, and the same
+    events: tuple[str, ...]  # names, in order
+    ticks_missing: tuple[tuple[int, int], ...]  # first and last tick of each hole: skipped by the clock, or lost
+    # first and last sequence number of each hole in the blocks of sensor samples.
     blocks_missing: tuple[tuple[int, int], ...]
-    lost_ms: float | None
-    finished: bool
+    lost_ms: float | None  # from the last tick in the file to when the loop last was alive; None if that is not known
+    finished: bool  # the recorder had finished the file by itself, nothing had to be made
 
 
 def recover(run: Path, shared: RunMemory | None = None) -> Recovered:
     """Make `trial.h5` of a run whole; what was there before becomes `trial.killed.h5`.
 
-    Cut short itself, it can be run again.
+    Cut short itself, it can be run again. No other process of the run may be alive. `shared` is its memory, if it is
+    open already.
 
-    Args:
-        run: folder of the run. No other process of it may be alive.
-        shared: its memory, if it is open already.
-
-    Raises:
-        NothingToRecoverError: the run ended by itself, is still going on, or left nothing.
-        OSError: the disk is full or the folder cannot be written.
+    Raises NothingToRecoverError: the run ended by itself, is still going on, or left nothing; OSError: the disk is full
+    or the folder cannot be written.
     """
     if shared:
         return _recover(run, shared)
-    if not _has_memory(run):
-        return _recover_file(run)
-    opened = _open(run)
     try:
+        has_memory = (run / FOLDER).is_dir()
+    except (OSError, ValueError) as error:
+        raise NothingToRecoverError(f"{run}: cannot be looked into: {error}") from None
+    if not has_memory:
+        return _recover_file(run)
+    with closing(_open(run)) as opened:
         return _recover(run, opened)
-    finally:
-        opened.close()
 
 
 def _recover(run: Path, shared: RunMemory) -> Recovered:
@@ -130,13 +118,6 @@ def holes_of(parts: Iterable[NDArray[np.int64]]) -> Iterator[tuple[int, int]]:
         known = np.concatenate([[last], numbers])
         yield from ((int(known[i]) + 1, int(known[i + 1]) - 1) for i in np.flatnonzero(np.diff(known) > 1))
         last = int(known[-1])
-
-
-def _has_memory(run: Path) -> bool:
-    try:
-        return (run / FOLDER).is_dir()
-    except (OSError, ValueError) as error:
-        raise NothingToRecoverError(f"{run}: cannot be looked into: {error}") from None
 
 
 def _recover_file(run: Path) -> Recovered:

@@ -1,19 +1,17 @@
-"""`hil replay`: would today's program have done the same with what the devices said?
-
-Where two sequences of ticks, or of events, differ: bit for bit or beyond a tolerance, NaN equal to NaN.
-"""
+"""`hil replay`: would today's program have done the same, bit for bit, with what the devices said?"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from drivers.messages import DaqBlock
 from hil.analysis.digests import mismatch
@@ -42,25 +40,15 @@ Rows = NDArray[np.void]
 
 
 class Difference(NamedTuple):
-    """A field of the ticks that differs somewhere; or `event` or `exception`, with their names for numbers.
+    """A field of the ticks that differs somewhere; or `event` or `exception`, with their names for numbers."""
 
-    Attributes:
-        field: its name.
-        first_tick: first tick in which it differs.
-        element: which number of the field differs there first, empty if it is one number.
-        recorded: that number as recorded, None where there is nothing.
-        replayed: and as replayed.
-        ticks: how many ticks differ.
-        largest: largest difference, None where one of both is no finite number.
-    """
-
-    field: str
-    first_tick: int
-    element: tuple[int, ...]
-    recorded: float | str | None
-    replayed: float | str | None
-    ticks: int
-    largest: float | None
+    field: str  # its name
+    first_tick: int  # first tick in which it differs
+    element: tuple[int, ...]  # which number of the field differs there first, empty if it is one number
+    recorded: float | str | None  # that number as recorded, None where there is nothing
+    replayed: float | str | None  # and as replayed
+    ticks: int  # how many ticks differ
+    largest: float | None  # largest difference, None where one of both is no finite number
 
 
 def tick_differences(
@@ -68,11 +56,8 @@ def tick_differences(
 ) -> list[Difference]:
     """Differences in those fields.
 
-    Args:
-        recorded: rows of `/tick`.
-        replayed: rows of the same ticks.
-        fields: that are compared.
-        allowed: difference of a field that counts for none; None: bit for bit. Asked only where bits differ.
+    `allowed` gives the difference of a field that counts for none; None: bit for bit. It is asked only where bits
+    differ.
     """
     differences = []
     for field in fields:
@@ -108,10 +93,7 @@ def together(differences: Sequence[Difference]) -> Difference:
 def event_differences(recorded: Rows, replayed: Rows, *, exact: bool = True) -> list[Difference]:
     """Events that are in one of both only, in whatever order.
 
-    Args:
-        recorded: rows of `EVENT`.
-        replayed: the same.
-        exact: bit for bit; else numbers to nine digits.
+    They are compared bit for bit if `exact`; else numbers to nine digits.
     """
     old, new = ({_identity(row, exact): row for row in rows} for rows in (recorded, replayed))
     lost, more = ([rows[key] for key in rows.keys() - others.keys()] for rows, others in ((old, new), (new, old)))
@@ -163,37 +145,24 @@ IN_SAFE = ("safe", "cut", "valves", "set_speed_radps", "servos_cut")
 
 @dataclass(frozen=True)
 class Replay:
-    """What came of it.
+    """What came of it."""
 
-    Attributes:
-        ticks: replayed and compared.
-        differences: none if today's program does the same, bit for bit.
-        recorded_version: of the program that made the record.
-        version: of this one.
-        notes: what was left out, and why.
-    """
-
-    ticks: int
-    differences: list[Difference]
-    recorded_version: str
-    version: str
-    notes: list[str]
+    ticks: int  # replayed and compared
+    differences: list[Difference]  # none if today's program does the same, bit for bit
+    recorded_version: str  # of the program that made the record
+    version: str  # of this one
+    notes: list[str]  # what was left out, and why
 
 
 def replay(run: Path, *, unverified: bool = False, progress: Progress = lambda *_: None) -> Replay:
     """Feed the recorded inputs of a run to today's estimator, twin, safety, trial and gate, and compare their outputs.
 
     It is the tick of `hil.runtime.loop` itself, whose links hand out the record and whose sink keeps the rows. Faults
-    whose cause lies outside of a tick's values come from the record's events.
+    whose cause lies outside of a tick's values come from the record's events. With `unverified` a run that does not
+    match its digests is replayed, and that is noted.
 
-    Args:
-        run: folder of the run.
-        unverified: replay it even if record and summary do not match their digests, and note it.
-        progress: see `run_again`.
-
-    Raises:
-        FolderError: it holds no record, or its summary cannot be read.
-        CannotReplayError: the record lacks what a replay needs, or is not what was recorded.
+    Raises FolderError: it holds no record, or its summary cannot be read; CannotReplayError: the record lacks what a
+    replay needs, or is not what was recorded.
     """
     summary = summary_of(recorded_run(run))
     wrong = mismatch(run, summary)
@@ -201,38 +170,24 @@ def replay(run: Path, *, unverified: bool = False, progress: Progress = lambda *
         raise CannotReplayError(f"{run} is not replayed: {wrong} (--unverified replays it all the same)")
     try:
         with open_trial(run) as record:
-            done = _replayed(record, summary, progress)
-        return replace(done, notes=[wrong, *done.notes]) if wrong else done
-    except CannotReplayError as error:
+            config = replayable_config(record)
+            until = known_until(record, config.clock, summary)
+            ticks = replayable_ticks(record, until)
+            again = run_again(record, Rig(config), ticks, until, progress=progress)
+            differences = sorted([*again.raised, *again.differences], key=lambda difference: difference.first_tick)
+            notes = [wrong] * bool(wrong) + _notes(record, config.sha256(), len(record.tick) - len(ticks), until)
+            return Replay(again.ticks, differences, str(record.meta.get("version")), running_version(), notes)
+    except (CannotReplayError, RecordError) as error:
         raise CannotReplayError(f"{run} cannot be replayed: {error}") from None
-    except RecordError as error:
-        raise CannotReplayError(f"{run} cannot be replayed: {error}") from None
-
-
-def _replayed(record: OpenRecord, summary: Mapping[str, Any] | None, progress: Progress) -> Replay:
-    config = replayable_config(record)
-    until = known_until(record, config.clock, summary)
-    ticks = replayable_ticks(record, until)
-    again = run_again(record, Rig(config), ticks, until, progress=progress)
-    differences = sorted([*again.raised, *again.differences], key=lambda difference: difference.first_tick)
-    notes = _notes(record, config.sha256(), len(record.tick) - len(ticks), until)
-    return Replay(again.ticks, differences, str(record.meta.get("version")), running_version(), notes)
 
 
 class _RepeatedRun(NamedTuple):
-    """What came of a cycle that was run again.
+    """What came of a cycle that was run again."""
 
-    Attributes:
-        cycle: after the last tick.
-        ticks: that have a row.
-        raised: the exception that ended it early, if one did.
-        differences: of its ticks and events from the record.
-    """
-
-    cycle: Cycle
-    ticks: int
-    raised: list[Difference]
-    differences: list[Difference]
+    cycle: Cycle  # after the last tick
+    ticks: int  # that have a row
+    raised: list[Difference]  # the exception that ended it early, if one did
+    differences: list[Difference]  # of its ticks and events from the record
 
 
 class _Outputs(MemorySink):
@@ -244,13 +199,12 @@ class _Outputs(MemorySink):
         self._ticks = []
         return rows
 
+    @override
     def timing(self, rows: Rows) -> None:
         """Not compared."""
 
-    def block(self, block: DaqBlock) -> None:
-        """An input."""
-
-    def load_block(self, block: DaqBlock) -> None:
+    @override
+    def block(self, block: DaqBlock, group: str = "daq") -> None:
         """An input."""
 
 

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from hil.analysis.identification.fit import identify
@@ -46,25 +45,15 @@ class NoSuchTestsError(ValueError):
 
 @dataclass(frozen=True)
 class SoilTests:
-    """Measurements of one wheel on one soil.
+    """Measurements of one wheel on one soil."""
 
-    Attributes:
-        name: of its table.
-        title: short, for people.
-        windows: measured steady states.
-        soil: printed parameters by name, without slip sinkage; what is printed of none is assumed.
-        basis: where these come from.
-        slip_sinkage: that a fit to these tests has found.
-        smooth: name of the tests of the same wheel without grousers; "": there are none.
-    """
-
-    name: str
-    title: str
-    windows: tuple[Window, ...]
-    soil: Mapping[str, float]
-    basis: str
-    slip_sinkage: float
-    smooth: str
+    name: str  # of its table
+    title: str  # short, for people
+    windows: tuple[Window, ...]  # measured steady states
+    soil: Mapping[str, float]  # printed parameters by name, without slip sinkage; what is printed of none is assumed
+    basis: str  # where these come from
+    slip_sinkage: float  # that a fit to these tests has found
+    smooth: str  # name of the tests of the same wheel without grousers; "": there are none
 
     @property
     def source(self) -> str:
@@ -74,21 +63,13 @@ class SoilTests:
 
 @dataclass(frozen=True)
 class Predicted:
-    """What a model gives for tests.
+    """What a model gives for tests."""
 
-    Attributes:
-        variant: in words.
-        fitted_on: names of tests, or what of them, that its parameters come from; "": nothing is fitted.
-        soil: parameters.
-        values: (n,) predictions, in the order of `measured_of(windows)`.
-        windows: that are predicted.
-    """
-
-    variant: str
-    fitted_on: str
-    soil: Mapping[str, float]
-    values: tuple[float, ...]
-    windows: tuple[Window, ...]
+    variant: str  # in words
+    fitted_on: str  # names of tests, or what of them, that its parameters come from; "": nothing is fitted
+    soil: Mapping[str, float]  # parameters
+    values: tuple[float, ...]  # (n,) predictions, in the order of `measured_of(windows)`
+    windows: tuple[Window, ...]  # that are predicted
 
     def errors(self, *, others: bool = False) -> dict[str, float]:
         """Mean absolute error, relative, of each quantity that was measured, at slips of 0.05 to 0.4, or all others."""
@@ -119,11 +100,7 @@ def read_corpus() -> dict[str, SoilTests]:
 def validate(names: Sequence[str] = ()) -> dict[str, list[Predicted]]:
     """Every prediction of tests; a wheel takes some seconds of processor time.
 
-    Args:
-        names: of tests; none: all of them.
-
-    Raises:
-        NoSuchTestsError: a name is not in the corpus.
+    Raises NoSuchTestsError: a name is not in the corpus.
     """
     corpus = read_corpus()
     if wrong := [name for name in names if name not in corpus]:
@@ -177,12 +154,9 @@ def as_json_of(found: Mapping[str, Sequence[Predicted]]) -> dict[str, Any]:
 def draw(found: Mapping[str, Sequence[Predicted]], path: Path) -> None:
     """Pull over load, and sinkage, over slip: measured, and of the models; a row for each of the tests.
 
-    Args:
-        found: of `validate`.
-        path: of the file; its ending is the format.
+    The ending of the path is the format.
     """
     figure = Figure((10.0, 1.0 + 2.4 * len(found)), layout="constrained")
-    FigureCanvasAgg(figure)
     rows = figure.subplots(len(found), 2, squeeze=False)
     for axes, (name, each) in zip(rows, found.items(), strict=True):
         for one, quantity, label in zip(

@@ -31,63 +31,37 @@ EXACT_PAIRS = 8
 
 @dataclass(frozen=True)
 class SampleSpread:
-    """Several values of one quantity.
+    """Several values of one quantity."""
 
-    Attributes:
-        n: how many.
-        mean: their mean.
-        mean_absolute_deviation: mean distance from the mean; the bars of MacMahon 2016, fig. 6-11.
-        standard_deviation: of the sample, n - 1; None of one value.
-        low: lower end of the confidence interval of the mean, by Student's t; None of one value.
-        high: upper end.
-    """
-
-    n: int
-    mean: float
-    mean_absolute_deviation: float
-    standard_deviation: float | None
-    low: float | None
-    high: float | None
+    n: int  # how many
+    mean: float  # their mean
+    mean_absolute_deviation: float  # mean distance from the mean; the bars of MacMahon 2016, fig. 6-11
+    standard_deviation: float | None  # of the sample, n - 1; None of one value
+    low: float | None  # lower end of the confidence interval of the mean, by Student's t; None of one value
+    high: float | None  # upper end
 
 
 @dataclass(frozen=True)
 class RankCorrelation:
-    """Spearman's rank correlation.
+    """Spearman's rank correlation."""
 
-    Attributes:
-        n: pairs.
-        rho: -1 to 1.
-        p: two-sided probability of at least this |rho| without any relation.
-        exact: whether p counts all orders; else it is by Student's t.
-    """
-
-    n: int
-    rho: float
-    p: float
-    exact: bool
+    n: int  # pairs
+    rho: float  # -1 to 1
+    p: float  # two-sided probability of at least this |rho| without any relation
+    exact: bool  # whether p counts all orders; else it is by Student's t
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Force as a function of T_c, by least squares of the force.
+    """Force as a function of T_c, by least squares of the force."""
 
-    Attributes:
-        law: `sqrt`: F = a T^(1/2), or `power`: F = a T^b.
-        a: factor [N/J^b].
-        b: exponent; 0.5 of `sqrt`.
-        b_low: lower end of the confidence interval of b; None of `sqrt`, and of two pairs.
-        b_high: upper end.
-        residuals_N: force minus law, in the order of the pairs.
-        rms_N: root of the mean of their squares.
-    """
-
-    law: str
-    a: float
-    b: float
-    b_low: float | None
-    b_high: float | None
-    residuals_N: tuple[float, ...]
-    rms_N: float
+    law: str  # `sqrt`: F = a T^(1/2), or `power`: F = a T^b
+    a: float  # factor [N/J^b]
+    b: float  # exponent; 0.5 of `sqrt`
+    b_low: float | None  # lower end of the confidence interval of b; None of `sqrt`, and of two pairs
+    b_high: float | None  # upper end
+    residuals_N: tuple[float, ...]  # force minus law, in the order of the pairs
+    rms_N: float  # root of the mean of their squares
 
     def force_N(self, energy_J: FloatArray) -> FloatArray:
         """The law's force [N] at energies [J]."""
@@ -96,21 +70,13 @@ class Fit:
 
 @dataclass(frozen=True)
 class MeanDifference:
-    """Difference of two means, second minus first, with its confidence interval by Welch.
+    """Difference of two means, second minus first, with its confidence interval by Welch."""
 
-    Attributes:
-        value: of the means.
-        low: lower end of its interval; None where one side has a single value.
-        high: upper end.
-        p: two-sided probability of at least this difference between equal means.
-        freedom: degrees of freedom (Welch-Satterthwaite).
-    """
-
-    value: float
-    low: float | None
-    high: float | None
-    p: float | None
-    freedom: float | None
+    value: float  # of the means
+    low: float | None  # lower end of its interval; None where one side has a single value
+    high: float | None  # upper end
+    p: float | None  # two-sided probability of at least this difference between equal means
+    freedom: float | None  # degrees of freedom (Welch-Satterthwaite)
 
 
 def spread_of(values: Sequence[float]) -> SampleSpread:
@@ -237,26 +203,17 @@ class TrendVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class Exponent:
-    """How the force goes with T_c from angle to angle.
+    """How the force goes with T_c from angle to angle."""
 
-    Attributes:
-        angles: how many.
-        b: exponent of F = a T_c^b; None where there are too few angles, or T_c does not change.
-        low: lower end of its 95 % interval, by Student's t; None likewise.
-        high: upper end.
-        p_of_spring: probability that the means lie this far from F = a T_c^(1/2) by the scatter of the trials alone (F
-            test of lack of fit); None where no angle has two trials.
-        farthest_deg: the angle whose mean is farthest from that law; None without angles.
-        farthest_share: by which part of the law's force.
-    """
-
-    angles: int
-    b: float | None
-    low: float | None
-    high: float | None
+    angles: int  # how many
+    b: float | None  # exponent of F = a T_c^b; None where there are too few angles, or T_c does not change
+    low: float | None  # lower end of its 95 % interval, by Student's t; None likewise
+    high: float | None  # upper end
+    # probability that the means lie this far from F = a T_c^(1/2) by the scatter of the trials alone (F test of lack of
+    # fit); None where no angle has two trials.
     p_of_spring: float | None
-    farthest_deg: float | None
-    farthest_share: float
+    farthest_deg: float | None  # the angle whose mean is farthest from that law; None without angles
+    farthest_share: float  # by which part of the law's force
 
     @property
     def verdict(self) -> TrendVerdict:
@@ -329,7 +286,7 @@ def _p_of_lack(lack: float, of_lack: int, scatter: float, of_scatter: int) -> fl
     return p if math.isfinite(p) else None
 
 
-# A trial beside one other says nothing of which of both is odd.
+# Of two trials nothing tells which is odd.
 LEAST_TRIALS = 3
 # Trials less means, and less the one that is judged.
 LEAST_FREEDOM = 4
@@ -337,20 +294,14 @@ LEAST_FREEDOM = 4
 
 @dataclass(frozen=True)
 class TrialDeviation:
-    """How far a trial lies from the others of its angle.
+    """How far a trial lies from the others of its angle."""
 
-    Attributes:
-        place: of the trial, in what was given.
-        share: its force over the mean (geometric) of the others at its angle, less 1.
-        p: probability that the farthest of so many trials lies this far by chance, at most (Bonferroni); without the
-            trials before it in the list.
-        outlying: whether chance does not explain it.
-    """
-
-    place: int
-    share: float
+    place: int  # of the trial, in what was given
+    share: float  # its force over the mean (geometric) of the others at its angle, less 1
+    # probability that the farthest of so many trials lies this far by chance, at most (Bonferroni); without the trials
+    # before it in the list.
     p: float
-    outlying: bool = False
+    outlying: bool = False  # whether chance does not explain it
 
 
 def outliers(angles_deg: Sequence[float], force_N: Sequence[float]) -> list[TrialDeviation]:

@@ -17,7 +17,7 @@ from hil.analysis.digests import digest_checks
 from hil.analysis.recompute import NO_ROOM, Recomputed, disagreements, lacking_keys, peaks_as_read, recompute
 from hil.analysis.recording_checks import schema_mismatch, text_fingerprint, wrong_channels
 from hil.analysis.replay import Progress
-from hil.config import ConfigError, parse_config
+from hil.config import Config, ConfigError, parse_config
 from hil.config.rig import Rig
 from hil.config.schema.devices import DevicesConfig
 from hil.experiments.impact.release import Release
@@ -41,17 +41,10 @@ def verify(run: Path, progress: Progress = lambda *_: None) -> list[Check]:
     """Check the record of a run against itself, its config and its summary, and replay it.
 
     That the inputs are what the devices said, only the digests show: whoever changes inputs, outputs and all digests
-    alike is not found out.
+    alike is not found out. Returns all checks, passed or not; where the file or its config cannot be read, only those
+    that can be made.
 
-    Args:
-        run: folder of the run.
-        progress: see `hil.analysis.replay.run_again`.
-
-    Returns:
-        All checks, passed or not; where the file or its config cannot be read, only those that can be made.
-
-    Raises:
-        FolderError: the folder holds no record, or its summary cannot be read.
+    Raises FolderError: the folder holds no record, or its summary cannot be read.
     """
     summary = summary_of(recorded_run(run))
     with ExitStack() as stack:
@@ -80,7 +73,12 @@ def _checks(
         return [*checks, Check("channels", False, wrong, "as many in both")]
     rig, loop = Rig(config), summary.get("loop") if summary else None
     ticks = recording_checks.in_order(record.tick)
-    whole = _of_ticks(record, ticks, rig.rate_hz, loop)
+    whole = [
+        recording_checks.tick_order(record.tick),
+        recording_checks.ticks_missing(ticks, loop),
+        recording_checks.tick_times(ticks, rig.rate_hz),
+        recording_checks.timing_rows(ticks, record.timing),
+    ]
     # a tick whose row of /timing a kill has cut off is run all the same
     trusted = all(check.ok for check in (*proven, *whole) if check.item != "timing")
     return [
@@ -153,11 +151,11 @@ def _replayed(summary: Mapping[str, Any] | None, found: Recomputed | None, wrong
 def _file(run: Path, record: OpenRecord, digests: Digests) -> Check:
     """Closed by its writer, with nothing left outside of it."""
     item, allowed = "file", "closed by its writer, every row with its content"
-    mend = f"hil recover {run} makes it whole"
+    whole = f"hil recover {run} makes it whole"
     if not digests.closed:
-        return Check(item, False, f"its writer was killed, or still writes; {mend}", allowed)
+        return Check(item, False, f"its writer was killed, or still writes; {whole}", allowed)
     if (run / FOLDER).is_dir():
-        return Check(item, False, f"closed, but the run was killed or goes on: there is {FOLDER}; {mend}", allowed)
+        return Check(item, False, f"closed, but the run was killed or goes on: there is {FOLDER}; {whole}", allowed)
     with h5py.File(file_of(run), "r") as file:
         parts: dict[str, Sized] = {"tick": record.tick, "timing": record.timing, "events": record.events}
         for group in SAMPLED:
@@ -176,15 +174,6 @@ def _checksum(record: OpenRecord, summary: Mapping[str, Any] | None) -> Check:
         said["summary.json"] = summary.get("config_sha256")
     allowed = ", ".join(f"{value} in {where}" for where, value in said.items())
     return Check("config checksum", all(stated == checksum for stated in said.values()), checksum, allowed)
-
-
-def _of_ticks(record: OpenRecord, rows: Recorded, rate_hz: int, loop: Mapping[str, Any] | None) -> list[Check]:
-    return [
-        recording_checks.tick_order(record.tick),
-        recording_checks.ticks_missing(rows, loop),
-        recording_checks.tick_times(rows, rate_hz),
-        recording_checks.timing_rows(rows, record.timing),
-    ]
 
 
 def _of_samples(record: OpenRecord, rig: Rig) -> list[Check]:
@@ -210,28 +199,21 @@ def _evenly_sampled(devices: DevicesConfig | None, rig: str) -> bool:
     return device is None or loads_driver(device).even
 
 
+# Of each link that is commanded, the fields of its command.
+_COMMANDED = {
+    "drives": ("cut", "set_speed_radps"),
+    "valves": ("valves", "camera_trigger"),
+    "servos": ("servos_cut", "set_servo_angle_rad"),
+}
+
+
 def _of_commands(rows: Recorded, events: NDArray[np.void], rig: Rig) -> list[Check]:
-    quick_ns, config = DEAD_MAN_NS - -1_000_000_000 // rig.rate_hz, rig.config
-    devices = config.devices if rig.kind != "simulated" else None
-    drives_ns, why = round(config.links.drives_delay_ms * 1e6), "links.drives_delay_ms, "
-    if devices is not None and devices.drives is not None:
-        drives_ns, why = _periods_ns(devices.drives.rate_hz), "two periods of devices.drives.rate_hz, "
-    checks = [
-        command_checks.confirmed_in_order("drives", rows, events),
-        command_checks.confirmed_in_time("drives", rows, ("cut", "set_speed_radps"), quick_ns + drives_ns, why),
-    ]
-    if "valves" in rig.layout.links:
-        valves_ns, why, switched = 0, "", ("valves", "camera_trigger")
-        if devices is not None and devices.valves is not None:
-            valves_ns, why = _periods_ns(devices.valves.rate_hz), "two periods of devices.valves.rate_hz, "
-        checks.append(command_checks.confirmed_in_order("valves", rows, events))
-        checks.append(command_checks.confirmed_in_time("valves", rows, switched, quick_ns + valves_ns, why))
-    if "servos" in rig.layout.links:
-        servos_ns, why, held = 0, "", ("servos_cut", "set_servo_angle_rad")
-        if rig.kind != "simulated":
-            servos_ns, why = round(config.limits.model_dump()["servos_age_ms"] * 1e6), "limits.servos_age_ms, "
-        checks.append(command_checks.confirmed_in_order("servos", rows, events))
-        checks.append(command_checks.confirmed_in_time("servos", rows, held, quick_ns + servos_ns, why))
+    quick_ns, config, checks = DEAD_MAN_NS - -1_000_000_000 // rig.rate_hz, rig.config, list[Check]()
+    for link, fields in _COMMANDED.items():
+        if link == "drives" or link in rig.layout.links:
+            late_ns, why = _allowed_ns(config, link, simulated=rig.kind == "simulated")
+            checks.append(command_checks.confirmed_in_order(link, rows, events))
+            checks.append(command_checks.confirmed_in_time(link, rows, fields, quick_ns + late_ns, why))
     return [
         *checks,
         command_checks.cut_in_safe(rows),
@@ -240,6 +222,14 @@ def _of_commands(rows: Recorded, events: NDArray[np.void], rig: Rig) -> list[Che
     ]
 
 
-def _periods_ns(rate_hz: float) -> int:
-    """What a device at the protocol level receives waits for its turn, and one answer may be lost."""
-    return round(2e9 / rate_hz)
+def _allowed_ns(config: Config, link: str, *, simulated: bool) -> tuple[int, str]:
+    """How long a link may take to confirm, besides the dead-man's time and a tick [ns], and by which key.
+
+    What a device at the protocol level receives waits for its turn, and one answer may be lost.
+    """
+    if link == "servos" and not simulated:
+        return round(config.limits.model_dump()["servos_age_ms"] * 1e6), "limits.servos_age_ms, "
+    device = getattr(config.devices, link, None) if link != "servos" and not simulated else None
+    if device is not None:
+        return round(2e9 / device.rate_hz), f"two periods of devices.{link}.rate_hz, "
+    return (round(config.links.drives_delay_ms * 1e6), "links.drives_delay_ms, ") if link == "drives" else (0, "")

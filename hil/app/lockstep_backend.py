@@ -109,7 +109,7 @@ class LockstepBackend(Backend):
         self._rig = rig or self._rig
         self._attended = self._attended if attended is None else attended
         recorder = open_writer(folder, self._rig.config, record_meta(self._rig, attended=self._attended))
-        self.file_sink = self.file_sink._replace(recorder=recorder)
+        self.file_sink = FileAndTelemetrySink(recorder, self.file_sink.publisher)
         self._build(folder, latched)
 
     @property

@@ -159,10 +159,7 @@ class _TickCosts:
         for work_ns in rows["work_ns"].tolist():
             self.times.add(work_ns)
 
-    def block(self, block: DaqBlock) -> None:
-        """Nothing to keep."""
-
-    def load_block(self, block: DaqBlock) -> None:
+    def block(self, block: DaqBlock, group: str = "daq") -> None:
         """Nothing to keep."""
 
     def event(self, row: Rows) -> None:

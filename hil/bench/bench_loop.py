@@ -1,9 +1,4 @@
-"""`hil bench loop`: wake-up latency of the loop, idle, loaded and with the real tick, compared with cyclictest.
-
-Keeps every processor busy, as a load for benchmarks.
-
-cyclictest of rt-tests, the reference for wake-up latency; it is optional.
-"""
+"""`hil bench loop`: wake-up latency of the loop, idle, loaded and with the real tick, next to rt-tests' cyclictest."""
 
 from __future__ import annotations
 
@@ -63,10 +58,7 @@ def cyclictest_version() -> str | None:
 def cyclictest(seconds: float, fifo_priority: int, lock_memory: bool) -> Counts | None:
     """Histogram of its wake-up latency [us], at 1 kHz; None if it is not installed or may not run.
 
-    Args:
-        seconds: duration.
-        fifo_priority: same as for the loop; 0: ordinary scheduler.
-        lock_memory: same as for the loop.
+    Priority (0: ordinary scheduler) and locked memory are those of the loop.
     """
     command = [_PROGRAM, "--quiet", "--threads=1", f"--interval={_INTERVAL_US}", f"--histogram={_MAX_LATENCY_US}"]
     command.append(f"--loops={max(round(seconds * 1e6 / _INTERVAL_US), 1)}")
@@ -119,14 +111,8 @@ def bench_loop(
 ) -> dict[str, Any]:
     """Measure everything, or one rate.
 
-    Args:
-        seconds: duration of each measurement.
-        progress: called with each progress line.
-        wanted: rights to request.
-        rate_hz: the only rate of the loop, measured idle and without a peer; None: all of RATES_HZ, idle and loaded.
-
-    Returns:
-        The content for `--json`: machine, peers, rows, and what was left out and why.
+    With `rate_hz` it is the only rate of the loop, measured idle and without a peer; without it all of RATES_HZ, idle
+    and loaded. Returns the content for `--json`: machine, peers, rows, and what was left out and why.
     """
     about, left_out = machine(), FailedMeasurements(progress)
     version = cyclictest_version() if rate_hz is None else None
@@ -161,7 +147,8 @@ def _wake_row(rate_hz: int, spin_share: float, load: str, seconds: float) -> Row
     stalls = _run_ticks(clock, seconds)
     # the contract's names: wake_1khz_idle, and wake_1khz_spin for the idle one with spin
     kind = load if not spin_share else "spin" if load == "idle" else f"spin_{load}"
-    return {**_row(f"wake_{_named(rate_hz)}_{kind}", clock.wake), **_losses(clock), "stalls": stalls}
+    losses = {"late": clock.late, "skipped": clock.skipped, "spins_withheld": clock.spins_withheld, "stalls": stalls}
+    return _row(f"wake_{_named(rate_hz)}_{kind}", clock.wake) | losses
 
 
 def _named(rate_hz: int) -> str:
@@ -200,7 +187,9 @@ def _tick_rows(
 
     rate = _named(rate_hz)
     metres = max(seconds * SPEED_MPS, 0.03)
-    rights_asked = [f"realtime.{key}={value}" for key, value in _realtime(wanted).items()]
+    rights_asked = [
+        f"realtime.{key}={str(getattr(wanted, key)).lower()}" for key in ("fifo_priority", "lock_memory", "awake")
+    ]
     settings = [f"loop.rate_hz={rate_hz}", f"trial.start_distance_m={metres}", f"trial.speed_mps={SPEED_MPS}"]
     ends = [f"trial.timeout_s={seconds + 20.0}", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5"]
     config = load_config(CONFIG, ["clock=realtime", "telemetry.endpoint=''", *settings, *ends, *rights_asked])
@@ -224,22 +213,9 @@ def _tick_rows(
     return [*rows, cost | {key: simulated_rig[key] for key in ("late", "skipped")}]
 
 
-def _realtime(wanted: RightsWanted) -> dict[str, str]:
-    """The same rights as keys of a config."""
-    return {
-        "fifo_priority": str(wanted.fifo_priority),
-        "lock_memory": str(wanted.lock_memory).lower(),
-        "awake": str(wanted.awake).lower(),
-    }
-
-
 def _summary_row(name: str, figures: dict[str, float], ticks: int) -> Row:
     return {"name": name, "unit": "us", **figures, "ratio_to": None, "ratio": None, "ticks": ticks}
 
 
 def _row(name: str, times: Histogram) -> Row:
     return _summary_row(name, times.summary_us() or {}, times.count)
-
-
-def _losses(clock: RealtimeClock) -> Row:
-    return {"late": clock.late, "skipped": clock.skipped, "spins_withheld": clock.spins_withheld}

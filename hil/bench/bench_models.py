@@ -1,7 +1,4 @@
-"""`hil bench models`: speed of wheel and rover, compared in one run with engines without soil on the same rover.
-
-The space arm as candidates of `hil bench models`: a sub-step with booms that bend, and with rigid ones.
-"""
+"""`hil bench models`: speed of wheel, rover and space arm, compared in one run with engines without soil."""
 
 from __future__ import annotations
 

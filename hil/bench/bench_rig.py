@@ -23,12 +23,10 @@ from hil.app.backends import RealtimeBackend
 from hil.app.pace_check import refuse_without_pace
 from hil.app.run_loop import Signals, rights_wanted, run_loop
 from hil.app.warm_up import warm_up
-from hil.bench.conditions import FailedMeasurements, machine
-from hil.bench.cpu_usage import ALLOWED_IN_ALL_MB, ALLOWED_MB, watched_trial
-from hil.bench.virtual_cuts import RepeatedImpacts, virtual_cuts
+from hil.bench.conditions import ALLOWED_IN_ALL_MB, ALLOWED_MB, FailedMeasurements, machine, watched_trial
+from hil.bench.virtual_cuts import ImpactsOfRun, virtual_cuts
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.experiments.base import ArmingChecks
 from hil.processes.disturbances import disturbances_near
 from hil.realtime.rights import Memory
 from hil.recording import read_trial
@@ -38,6 +36,7 @@ from hil.simulator.connection import read_endpoints, spawn_simulator
 from hil.simulator.control_socket import ControlClient
 
 CONFIG = "sim_wire"
+PYTHON = (sys.executable, "-P", "-m")
 QUIET = ("telemetry.endpoint=''", "record.sensors=burst")
 # Slow enough that the rover does not reach its obstacle before the last injected impact.
 CUTS = (
@@ -77,14 +76,9 @@ Progress = Callable[[str], None]
 
 
 def bench_rig(events: int, progress: Progress) -> dict[str, Any]:
-    """Measure everything.
+    """Measure everything. Half as many impacts as `events` are injected for each variant.
 
-    Args:
-        events: injected impacts; half as many for each variant.
-        progress: called with each progress line.
-
-    Returns:
-        The content for `--json`: machine, peers, rows, and what was left out and why.
+    Returns the content for `--json`: machine, peers, rows, and what was left out and why.
     """
     about, left_out = machine(), FailedMeasurements(progress)
     warm_up(Rig(load_config(CONFIG)), progress)
@@ -104,12 +98,7 @@ def bench_rig(events: int, progress: Progress) -> dict[str, Any]:
 def bench_virtual_cuts(events: int, progress: Progress) -> dict[str, Any]:
     """Measure cuts in virtual time, where only bytes, blocks and periods take time: the same on any machine.
 
-    Args:
-        events: injected impacts; half as many for each variant.
-        progress: called with each progress line.
-
-    Returns:
-        As `bench_rig`.
+    Half as many impacts as `events` are injected for each variant. Returns as `bench_rig`.
     """
     left_out = FailedMeasurements(progress)
     warm_up(Rig(load_config(CONFIG)), progress)
@@ -129,18 +118,7 @@ def _trial_rows(left_out: FailedMeasurements) -> list[Row]:
     """A trial as a user runs it, in separate processes, measured from outside. No rows if it failed."""
     settings = [f"--set={item}" for item in (*QUIET, *LONG_TRIAL)]
     with tempfile.TemporaryDirectory() as folder:
-        command = [
-            sys.executable,
-            "-P",
-            "-m",
-            "hil.cli",
-            "trial",
-            CONFIG,
-            "--out",
-            f"{folder}/run",
-            "--json",
-            *settings,
-        ]
+        command = [*PYTHON, "hil.cli", "trial", CONFIG, "--out", f"{folder}/run", "--json", *settings]
         usage = watched_trial(command, TRIAL_S, USAGE_S)
     summary: dict[str, Any] = (
         json.loads(usage.said) if usage.said.startswith("{") else {"reasons": usage.complaints[-1:]}
@@ -212,34 +190,18 @@ def _many_cuts(rig: Rig, events: int, progress: Progress) -> Cuts:
 def _cuts(rig: Rig, events: int) -> Cuts:
     """Cuts of one run; a run that could not start or end counts as ended early, with the cuts that it has."""
     config = rig.config
-    speeds = tuple(config.trial.speed_mps / radius_m for radius_m in config.wheel_radii_m)
     timeout_s = SECONDS_A_RUN + SECONDS_A_CUT * events
-    trials: list[RepeatedImpacts] = []
-    stops: dict[str, Any] = {}
-    start_ns = 0
-
-    def make(of: Rig, checks: ArmingChecks) -> RepeatedImpacts:
-        trials.append(RepeatedImpacts(events, speeds, timeout_s, of, checks))
-        return trials[0]
-
+    impacts, stops, start_ns = ImpactsOfRun(events, timeout_s), dict[str, Any](), 0
     try:
         with Signals() as signals, ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             endpoints = spawn_simulator(rig.config.model_dump_json(), stack)
             addresses = read_endpoints(endpoints)
-            command = [
-                sys.executable,
-                "-P",
-                "-m",
-                "hil.processes",
-                "impact_injector",
-                addresses["control"],
-                rig.layout.channels[0],
-            ]
+            command = [*PYTHON, "hil.processes", "impact_injector", addresses["control"], rig.layout.channels[0]]
             injector = subprocess.Popen([*command, str(STEP_V), "1"], stdin=subprocess.PIPE)
             stack.callback(_end, injector)
-            backend = RealtimeBackend(rig, folder, lambda _: None, stack, make=make, endpoints=endpoints)
-            (trial,) = trials
+            backend = RealtimeBackend(rig, folder, lambda _: None, stack, make=impacts.make, endpoints=endpoints)
+            (trial,) = impacts.made
             trial.reset = backend.cycle.estimator.reset
             trial.driving = partial(_begin, injector)  # not before: arming wants sensors at rest
             run_loop(
@@ -258,7 +220,7 @@ def _cuts(rig: Rig, events: int) -> Cuts:
             ended = trial.reasons(backend.cycle.safety, partial(disturbances_near, read_trial(folder).events))
     except (DeviceError, NotArmedError) as error:
         ended = [str(error)]
-    cuts = [cut for trial in trials for cut in trial.found]
+    cuts = [cut for trial in impacts.made for cut in trial.found]
     if len(cuts) < events and not ended:
         ended = [f"{len(cuts)} of {events} cuts in {timeout_s:g} s"]
     return Cuts(cuts, _seen_by_devices(cuts, stops, start_ns), ended)
@@ -289,12 +251,12 @@ def _cut_rows(suffix: str, found: Cuts) -> list[Row]:
     parts = {name + suffix: times for name, times in parts_ms(found.cuts).items()}
     parts[f"cut_latency_device{suffix}"] = np.array(found.seen_ms)
     counts = {"events": len(found.cuts), "ended_early": found.ended}
-    return [_row(name, "ms", _quantiles(times)) | counts for name, times in parts.items() if times.size]
-
-
-def _quantiles(times: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float]:
-    p50, p99, p99_9, top = np.quantile(times, (0.5, 0.99, 0.999, 1.0)).tolist()
-    return {"p50": p50, "p99": p99, "p99_9": p99_9, "max": top}
+    shares = {"p50": 0.5, "p99": 0.99, "p99_9": 0.999, "max": 1.0}
+    return [
+        _row(name, "ms", {key: float(np.quantile(times, share)) for key, share in shares.items()}) | counts
+        for name, times in parts.items()
+        if times.size
+    ]
 
 
 def _row(name: str, unit: str, figures: Mapping[str, float]) -> Row:

@@ -1,9 +1,8 @@
 """Injects impacts as sensor steps at random times.
 
 It is a separate process, so that its waiting does not delay the loop. It begins at the first line on its standard
-input, which comes when the wheels turn for the first time: a step before would keep the rig from arming. Its imports
-are done by then: beside a run they would take the processor from the kernel's threads that move the bytes of the
-simulated serial lines.
+input, when the wheels turn for the first time: a step before would keep the rig from arming. Its imports are done by
+then: they would take the processor from the kernel's threads that move the bytes of the simulated serial lines.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Cuts through real drivers and simulated devices in virtual time: what bytes and periods alone take.
-
-Repeated impacts in one run, for the stop-latency breakdown of `hil bench rig`.
-"""
+"""Repeated impacts through real drivers and simulated devices in virtual time: what bytes and periods alone take."""
 
 from __future__ import annotations
 
@@ -90,6 +87,19 @@ class RepeatedImpacts(Experiment):
             self._enter(ImpactState.IDLE, samples.t_ns)
 
 
+class ImpactsOfRun:
+    """Makes the experiment of a run: so many impacts at the speed of the config, aborted after a time [s]."""
+
+    def __init__(self, count: int, timeout_s: float) -> None:
+        self._count, self._timeout_s, self.made = count, timeout_s, list[RepeatedImpacts]()
+
+    def make(self, rig: Rig, checks: ArmingChecks) -> RepeatedImpacts:
+        """Called once by the run."""
+        speeds = tuple(rig.config.trial.speed_mps / radius_m for radius_m in rig.config.wheel_radii_m)
+        self.made.append(RepeatedImpacts(self._count, speeds, self._timeout_s, rig, checks))
+        return self.made[0]
+
+
 def _cut_times(samples: Samples, impact_ns: int) -> CutTimes:
     """Times of the block with the sample of the impact; it may be an earlier one: detection takes several samples."""
     block = next((block for block in samples.blocks if block.t_ns[-1] >= impact_ns), samples.blocks[-1])
@@ -106,22 +116,10 @@ SECONDS_A_CUT = 2.0
 def virtual_cuts(rig: Rig, events: int, step_V: float, seed: int = 1) -> list[CutTimes]:
     """Inject impacts into one run in virtual time, at random times.
 
-    Args:
-        rig: of a config with `rig: simulated_wire` and `clock: lockstep`; its rover does not reach the obstacle.
-        events: how many.
-        step_V: of the first channel [V].
-        seed: of the times.
-
-    Returns:
-        Their cuts; fewer than `events` if the run ended early.
+    The config has `rig: simulated_wire` and `clock: lockstep`, and its rover does not reach the obstacle. The step is
+    on the first channel [V]. Returns their cuts; fewer than `events` if the run ended early.
     """
-    speeds = tuple(rig.config.trial.speed_mps / radius_m for radius_m in rig.config.wheel_radii_m)
-    chance, trials = random.Random(seed), list[RepeatedImpacts]()
-
-    def make(of: Rig, checks: ArmingChecks) -> RepeatedImpacts:
-        trials.append(RepeatedImpacts(events, speeds, SECONDS_A_CUT * events, of, checks))
-        return trials[0]
-
+    chance, impacts = random.Random(seed), ImpactsOfRun(events, SECONDS_A_CUT * events)
     with Signals() as signals, ExitStack() as stack:
         folder, scratch = (Path(stack.enter_context(tempfile.TemporaryDirectory())) for _ in range(2))
         computer = VirtualComputer(rig, scratch, lambda: None)
@@ -138,8 +136,8 @@ def virtual_cuts(rig: Rig, events: int, step_V: float, seed: int = 1) -> list[Cu
             computer.time.call_at(begins_ns, step)
             computer.time.call_at(begins_ns + ENDS_NS, end_step)
 
-        backend = RealtimeBackend(rig, folder, lambda _: None, stack, make=make, platform=computer.platform)
-        (trial,) = trials
+        backend = RealtimeBackend(rig, folder, lambda _: None, stack, make=impacts.make, platform=computer.platform)
+        (trial,) = impacts.made
         trial.reset, trial.driving = backend.cycle.estimator.reset, inject
         run_loop(backend, signals, lambda _: None, wanted=RightsWanted())
     return trial.found

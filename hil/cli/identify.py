@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from hil.analysis.identification.fit import Identification
-    from hil.analysis.identification.sources import Sources
+    from hil.analysis.identification.recorded import Sources
     from hil.analysis.soil_tests import Predicted, SoilTests
 
 Workers = Annotated[

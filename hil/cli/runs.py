@@ -144,7 +144,7 @@ def render(
     ],
     view: Annotated[
         Literal["side", "top", "3d"],
-        typer.Option("--view", help="From starboard, from above, or in three dimensions, which needs Chromium."),
+        typer.Option("--view", help="From starboard, from above, or in three dimensions."),
     ] = "side",
     to: Annotated[
         Literal["mp4", "gif", "png"],
@@ -178,7 +178,6 @@ def render(
     from hil.analysis.film.files import FilmError
     from hil.analysis.film.make import FilmRequest, trials_in
     from hil.analysis.film.make import render as render_run
-    from hil.app.page.film import solid_pictures
     from hil.recording import RecordError
 
     if at_s is not None and to != "png":
@@ -190,7 +189,7 @@ def render(
         with usage_errors():
             try:
                 with ProgressBar("pictures") as bar:
-                    path, count = render_run(folder, wanted, out, bar.done, solid_pictures)
+                    path, count = render_run(folder, wanted, out, bar.done)
             except (FilmError, RecordError, UnverifiedRunError, OSError) as error:
                 complain(f"{folder.name}: {error}" if many else str(error))
                 failed = True

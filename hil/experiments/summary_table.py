@@ -6,7 +6,7 @@ Disturbances in the summary of a run and in its table: stalls of the machine, a 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -167,6 +167,16 @@ def summary_table(title: str, rows: Rows) -> Table:
     table.add_column("value", overflow="fold")
     for name, value in rows:
         table.add_row(name, value)
+    return table
+
+
+def columns_table(titles: Iterable[str], rows: Iterable[Iterable[str]], words: int = 0, **form: Any) -> Table:
+    """A table with a title over each column; so many first columns hold words, all others numbers."""
+    table = Table(**form)
+    for place, title in enumerate(titles):
+        table.add_column(title, justify="left" if place < words else "right")
+    for row in rows:
+        table.add_row(*row)
     return table
 
 

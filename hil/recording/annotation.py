@@ -1,19 +1,16 @@
-"""A note and tags on a run, in a file beside its record: written at any time, covered by no digest.
-
-Record and summary are never written for it, so that `hil verify` finds them as they were.
-"""
+"""A note and tags on a run, in a file next to its record that no digest covers: the record stays as it was."""
 
 from __future__ import annotations
 
 import fcntl
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hil.config.files import write_whole
 from hil.config.json_io import read_json
 from hil.recording.run_folder import FolderError, file_in
 
@@ -25,25 +22,16 @@ _MOST_BYTES = 2**16
 
 
 class Annotation(NamedTuple):
-    """What people wrote on a run.
+    """What people wrote on a run."""
 
-    Attributes:
-        note: a text, which may have several lines; "": none.
-        tags: without repeats, in alphabetical order.
-    """
-
-    note: str = ""
-    tags: tuple[str, ...] = ()
+    note: str = ""  # a text, which may have several lines; "": none
+    tags: tuple[str, ...] = ()  # without repeats, in alphabetical order
 
 
 def annotation_of(folder: Path) -> Annotation:
     """The note and tags of a run or campaign; empty ones if nobody wrote any.
 
-    Args:
-        folder: of the run or campaign.
-
-    Raises:
-        FolderError: the file is a link, or holds something else.
+    Raises FolderError: the file is a link, or holds something else.
     """
     place = file_in(folder, FILE_NAME)
     try:
@@ -58,18 +46,11 @@ def annotation_of(folder: Path) -> Annotation:
 def annotate(folder: Path, note: str | None = None, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Annotation:
     """Change the note and tags of a run or campaign; record and summary stay as they are.
 
-    Args:
-        folder: of the run or campaign.
-        note: takes the place of the former one; "" removes it, None leaves it.
-        add: tags that it shall have.
-        remove: tags that it shall not have; one that it has not is no error.
+    A note takes the place of the former one; "" removes it, None leaves it. To remove a tag that it has not is no
+    error. Returns what is in the file now.
 
-    Returns:
-        What is in the file now.
-
-    Raises:
-        FolderError: the folder holds no run, or cannot be written to.
-        ValueError: a note or tag is not allowed; nothing is changed.
+    Raises FolderError: the folder holds no run, or cannot be written to; ValueError: a note or tag is not allowed;
+    nothing is changed.
     """
     if not any(file_in(folder, name).is_file() for name in _OF_A_RUN):
         raise FolderError(f"{folder} holds no run: give a folder with {' or '.join(_OF_A_RUN[:2])}, or a campaign's")
@@ -83,7 +64,8 @@ def annotate(folder: Path, note: str | None = None, add: Iterable[str] = (), rem
                 raise ValueError(f"{len(tags)} tags, allowed: {MOST_TAGS}")
             after = Annotation(before.note if written is None else written, tags)
             if after != before:
-                _replace(folder, after)
+                text = json.dumps({"note": after.note, "tags": after.tags}, ensure_ascii=False, indent=1)
+                write_whole(folder / FILE_NAME, text + "\n")
     except OSError as error:
         raise FolderError(f"{folder / FILE_NAME} cannot be written: {error.strerror}") from None
     return after
@@ -122,19 +104,3 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-def _replace(folder: Path, content: Annotation) -> None:
-    """Readers see the file before or after, never a part of it, also if the power fails."""
-    descriptor, name = tempfile.mkstemp(dir=folder, prefix=f".{FILE_NAME}.")
-    unfinished = Path(name)
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:
-            json.dump({"note": content.note, "tags": content.tags}, file, ensure_ascii=False, indent=1)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.chmod(0o644)  # whoever may read the run may read this
-        unfinished.replace(folder / FILE_NAME)
-    finally:
-        unfinished.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Frames of a camera beside a record: JPEG files in `camera/`, and a table of their times on the record's clock."""
+"""Frames of a camera next to a record: JPEG files in `camera/`, and a table of their times on the record's clock."""
 
 from __future__ import annotations
 
@@ -18,19 +18,12 @@ _MOST_BYTES = 2**26
 
 
 class RunFrame(NamedTuple):
-    """A frame of a run.
+    """A frame of a run."""
 
-    Attributes:
-        t_ns: when it was taken, on the clock of the record: 0 is the start of the run [ns].
-        sequence: number that the camera gave it; where one is missing, the camera lost a frame.
-        file: its name in the folder `camera` of the run.
-        time_from: camera, the driver's own time; arrival, when this computer had it, which is later; or simulated.
-    """
-
-    t_ns: int
-    sequence: int
-    file: str
-    time_from: str
+    t_ns: int  # when it was taken, on the clock of the record: 0 is the start of the run [ns]
+    sequence: int  # number that the camera gave it; where one is missing, the camera lost a frame
+    file: str  # its name in the folder `camera` of the run
+    time_from: str  # camera, the driver's own time; arrival, when this computer had it, which is later; or simulated
 
 
 def frame_name(number: int) -> str:
@@ -40,9 +33,6 @@ def frame_name(number: int) -> str:
 
 def frames_of(run: Path) -> list[RunFrame]:
     """The frames of a run, in order of time; none if it was not filmed.
-
-    Args:
-        run: its folder.
 
     Raises:
         FolderError: the table is a link, or holds something else.

@@ -1,7 +1,4 @@
-"""Lets a child process read a file first, within limits of work and memory: HDF5 trusts what a file says.
-
-Checks what an HDF5 file declares before any of it is read: a file from elsewhere may declare anything.
-"""
+"""Lets a child process read a file first, within limits, and checks what it declares: HDF5 trusts what a file says."""
 
 from __future__ import annotations
 
@@ -33,12 +30,9 @@ def child_can_read(place: Path, read: Callable[[Path, Callable[[int], None]], An
 
     How long the child takes says nothing: the file may be large, the machine busy. How long it sleeps does: HDF5 takes
     a damaged piece of an open record for one that is being written, and tries again for ever. Of a file that was closed
-    it believes what is damaged: it may crash, go round in circles, or ask for more memory than there is.
-
-    Args:
-        place: the file.
-        read: reads it; to its second argument it says the size of the content, once that is known: of a compressed
-            file it is several times the size of the file.
+    it believes what is damaged: it may crash, go round in circles, or ask for more memory than there is. `read` says to
+    its second argument the size of the content, once that is known: of a compressed file it is several times the size
+    of the file.
     """
     child = os.fork()
     if not child:
@@ -100,17 +94,12 @@ def check_structure(file: h5py.File) -> int:
 
     Only names, types and sizes are read.
 
-    Args:
-        file: open.
+    Raises StructureError: links to other places, data in other files, filters that a record has not, types of no fixed
+    size, an object found twice, more objects than a record has, or sizes beyond that of the file, or beyond
+    `MOST_EXPANDED` times that where it is compressed; OSError, RuntimeError: it is damaged.
 
     Returns:
         size of all its data, read and not compressed [bytes].
-
-    Raises:
-        StructureError: links to other places, data in other files, filters that a record has not, types of no fixed
-            size, an object found twice, more objects than a record has, or sizes beyond that of the file, or beyond
-            `MOST_EXPANDED` times that where it is compressed.
-        OSError, RuntimeError: it is damaged.
     """
     status = os.stat(file.filename)
     if is_hollow(status):
@@ -122,9 +111,6 @@ def check_structure(file: h5py.File) -> int:
 
 class _Walk:
     """One walk through a file.
-
-    Args:
-        size: of the file [bytes].
 
     Attributes:
         content: what all declare so far [bytes].

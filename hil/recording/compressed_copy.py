@@ -1,4 +1,4 @@
-"""The record of a run once more, compressed: it grows beside the record and takes its place when the run is over.
+"""The record of a run once more, compressed: it grows next to the record and takes its place when the run is over.
 
 The record itself stays uncompressed while it grows: in SWMR mode HDF5 writes a compressed chunk that grows again and
 again, each time to a new place, and a killed writer is to leave all but the last 40 ms (decision 0045).
@@ -24,14 +24,7 @@ def copy_of(record: Path) -> Path:
 
 
 class CompressedCopy:
-    """A compressed copy of a record. A disk without room for it costs the copy, not the record.
-
-    Args:
-        record: open; no rows yet.
-        meta: what its `/meta` holds.
-        layout: of the rig.
-        rates_hz: rate of the samples of each group [Hz].
-    """
+    """A compressed copy of a record. A disk without room for it costs the copy, not the record."""
 
     def __init__(self, record: h5py.File, meta: Meta, layout: Layout, rates_hz: Mapping[str, float]) -> None:
         self._record, self._path = record, Path(record.filename)

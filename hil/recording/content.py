@@ -1,9 +1,4 @@
-"""What `trial.h5` holds, and how much of it has content.
-
-Rows of a record that stay in its file: they are read block by block, so that a long record does not fill the memory.
-
-What is no longer than a block is an array. Whoever goes through rows goes through `in_blocks`, which takes both.
-"""
+"""What `trial.h5` holds; long rows stay in the file and are read by blocks (`in_blocks`), short ones are arrays."""
 
 from __future__ import annotations
 
@@ -31,10 +26,6 @@ class StoredRows(np.lib.mixins.NDArrayOperatorsMixin):
 
     A column, or a selection, of all rows is read as a whole: it is as long as the record. It costs one reading of the
     dataset each time, so what needs several columns takes them from `in_blocks`. Calculated with, they are read whole.
-
-    Args:
-        dataset: of an open file.
-        count: how many of its rows there are.
 
     Attributes:
         dtype: of a row.
@@ -129,11 +120,7 @@ def first_rows(rows: Recorded, count: int) -> Recorded:
 def between(rows: Recorded, first_ns: float, last_ns: float, field: str | tuple[()] = ()) -> slice:
     """Which rows, in order of time, have times from first to last; only some of them are read.
 
-    Args:
-        rows: with a field of times, or times themselves [ns].
-        first_ns: no time before that [ns].
-        last_ns: nor after that [ns].
-        field: its name.
+    `field` names the times [ns] in the rows, unless these are times themselves.
     """
     places = range(len(rows))
     first = bisect_left(places, first_ns, key=lambda place: rows[place][field])
@@ -143,10 +130,7 @@ def between(rows: Recorded, first_ns: float, last_ns: float, field: str | tuple[
 def packed(rows: NDArray[Any], names: list[str], may_lack: Collection[str] = ()) -> NDArray[Any]:
     """Some fields of rows, without the room of the others.
 
-    Args:
-        rows: of a table.
-        names: of the fields.
-        may_lack: those of them that have no elements where the rows lack them.
+    Fields of `may_lack` have no elements where the rows lack them.
     """
     there = [name for name in names if name not in may_lack or name in (rows.dtype.names or ())]
     empty: list[Any] = [(name, "<f8", (0,)) for name in names if name not in there]
@@ -160,10 +144,6 @@ def per_part(rows: NDArray[Any] | np.void, name: str) -> NDArray[Any]:
     """A field with a number for each part of one kind, as joints are: none of a row where the rover has no such part.
 
     A record lacks the field then. Rows of an earlier version may lack it too: who has to tell these looks first.
-
-    Args:
-        rows: of a table, or one of them.
-        name: of the field.
     """
     there = name in (rows.dtype.names or ())
     found: NDArray[Any] = rows[name] if there else np.zeros((*rows.shape, 0))
@@ -182,17 +162,11 @@ _AT_THE_END = 16384  # rows, of which a killed writer may have left the last wit
 
 
 class SampleSet(NamedTuple):
-    """Samples of one data acquisition.
+    """Samples of one data acquisition."""
 
-    Attributes:
-        blocks: rows of block_dtype, shape (blocks,).
-        raw: readings [V], shape (samples, channels).
-        t_ns: their times [ns], shape (samples,).
-    """
-
-    blocks: Recorded
-    raw: Recorded
-    t_ns: Recorded
+    blocks: Recorded  # rows of block_dtype, shape (blocks,)
+    raw: Recorded  # readings [V], shape (samples, channels)
+    t_ns: Recorded  # their times [ns], shape (samples,)
 
 
 def no_samples(layout: Layout, group: str) -> SampleSet:

@@ -29,14 +29,9 @@ def content_sha256(file: h5py.File) -> str:
     """SHA-256 of all groups and datasets but `NOT_CONTENT`: names, types, shapes, bytes and attributes.
 
     Objects are taken in the order of their names, attributes too; rows are read piece by piece, so that a long record
-    does not fill the memory.
+    does not fill the memory. The file may be one that this process still writes.
 
-    Args:
-        file: open, also one that is still being written by this process.
-
-    Raises:
-        OSError: it is damaged.
-        ValueError: it holds what no record does.
+    Raises OSError: it is damaged; ValueError: it holds what no record does.
     """
     digest = hashlib.sha256()
     _take_group(digest, file, "", 0)
@@ -111,5 +106,5 @@ def _in_words(dtype: np.dtype[Any]) -> str:
 
 
 def _progress(found: Any, text: str) -> None:
-    """A line of its own, so that no two contents give the same bytes."""
+    """A separate line, so that no two contents give the same bytes."""
     found.update(f"\n{text}\n".encode())

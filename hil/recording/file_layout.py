@@ -70,12 +70,7 @@ def create_datasets(
 ) -> None:
     """Make the datasets of a record, all but `/meta` empty; without force sensors it has no `/daq`, and so on.
 
-    Args:
-        file: new.
-        meta: what `/meta` holds.
-        layout: of the rig.
-        rates_hz: rate of the samples of each group [Hz].
-        compressed: rows are appended by whole chunks, each of which is compressed.
+    If `compressed`, rows are appended by whole chunks, each of which is compressed.
     """
 
     def grows(name: str, dtype: Any, *columns: int) -> Any:

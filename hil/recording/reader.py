@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -22,19 +23,12 @@ T = TypeVar("T")
 
 
 class Digests(NamedTuple):
-    """SHA-256 of a record as it stands.
+    """SHA-256 of a record as it stands."""
 
-    Attributes:
-        content: see `hil.recording.digests.content_sha256`.
-        stored: the same as the file itself says it; empty: its writer was killed, or is older than digests.
-        closed: by its writer.
-        file: of its bytes.
-    """
-
-    content: str
-    stored: str
-    closed: bool
-    file: str
+    content: str  # see `hil.recording.digests.content_sha256`
+    stored: str  # the same as the file itself says it; empty: its writer was killed, or is older than digests
+    closed: bool  # by its writer
+    file: str  # of its bytes
 
 
 class RecordError(ValueError):
@@ -98,7 +92,7 @@ def read_digests(path: Path, *, trusted: bool = False) -> Digests:
     The content of a trusted record is not read again: its digest is the one that its writer has computed.
     """
     place = file_of(path)
-    return _with_file(place, _read(place, _stored_digests if trusted else _digests, trusted))
+    return _with_file(place, _read(place, partial(_digests, trusted=trusted), trusted))
 
 
 def _with_file(place: Path, found: tuple[str, str, bool]) -> Digests:
@@ -180,20 +174,10 @@ def _described(place: Path, read: Callable[[], T]) -> T:
         raise RecordError(f"{place} is no record of a run ({reason})") from None
 
 
-def _digests(file: h5py.File) -> tuple[str, str, bool]:
-    """Of the content, computed and as the file says it; whether it was closed."""
-    return content_sha256(file), _stored(file), not file.swmr_mode
-
-
-def _stored_digests(file: h5py.File) -> tuple[str, str, bool]:
-    """The same; computed only where the file does not say it."""
-    stored = _stored(file)
-    return stored or content_sha256(file), stored, not file.swmr_mode
-
-
-def _stored(file: h5py.File) -> str:
-    stored: bytes = file[CONTENT][()] if CONTENT in file else b""
-    return stored.decode(errors="replace")
+def _digests(file: h5py.File, *, trusted: bool = False) -> tuple[str, str, bool]:
+    """Of the content, and as the file says it; whether it was closed. A trusted one is computed if it does not say."""
+    stored = file[CONTENT][()].decode(errors="replace") if CONTENT in file else ""
+    return stored if trusted and stored else content_sha256(file), stored, not file.swmr_mode
 
 
 def hold(place: Path) -> int:

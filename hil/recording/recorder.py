@@ -44,10 +44,7 @@ _READ_CHUNK = 65536
 class RingConsumer:
     """Takes rows out of the rings; they stay there until they are in the file.
 
-    Args:
-        shared: memory of the run.
-        file_sink: takes them.
-        after_flush: called after each flush to disk; a simulated disk takes its time there.
+    `after_flush` is called after each flush to disk; a simulated disk takes its time there.
     """
 
     def __init__(
@@ -74,7 +71,7 @@ class RingConsumer:
             count += 1
         for group, sampled in self._sampled.items():
             if (blocks := sampled.read(_BATCH, keep=True)).size:
-                file_sink.blocks(blocks, group)
+                file_sink.recorder.blocks(blocks, group)
                 count += blocks.size
         if (timings := self._timings.read(_BATCH, keep=True)).size:
             file_sink.timing(timings)
@@ -121,16 +118,7 @@ def serve(
     granted: Sequence[RealtimeRight] = (),
     after_flush: Callable[[], None] = lambda: None,
 ) -> None:
-    """Record a run and publish its summary, then the next, until asked to end.
-
-    Args:
-        shared: memory of the run.
-        lifecycle: says when to end, and receives the state.
-        inbox: what the loop process says.
-        host: whose clock is used.
-        granted: rights that there are.
-        after_flush: see `RingConsumer`.
-    """
+    """Record a run and publish its summary, then the next, until asked to end."""
     said: list[str] = []
     try:
         config = shared.config

@@ -1,7 +1,4 @@
-"""Where a run's files go.
-
-Reserved disk space that is released when the disk is full.
-"""
+"""Where a run's files go, and the disk space that is kept for their end."""
 
 from __future__ import annotations
 
@@ -20,12 +17,12 @@ VERDICT = "verdict.json"
 # The summary of a trial has 5 kB.
 MOST_SUMMARY_BYTES = 2**20
 # Of a summary, what readers take apart; null, and what is missing, is allowed.
-_KINDS: dict[str, type | tuple[type, ...]] = {
-    "loop": dict,
-    "digests": dict,
-    "reasons": list,
-    "accepted": bool,
-    "aborted": (bool, str),
+_KINDS: dict[str, Any] = {
+    "loop": dict | None,
+    "digests": dict | None,
+    "reasons": list | None,
+    "accepted": bool | None,
+    "aborted": bool | str | None,
 }
 # What to do about a folder that the command line named, or chose.
 _ANOTHER = "give another with --out"
@@ -36,15 +33,9 @@ class FolderError(ValueError):
 
 
 def run_folder(out: Path | None, config_name: str, what: str) -> Path:
-    """Create the folder of a new run.
+    """Create the folder of a new run. Without `out` it is `runs/<UTC>_<config>_<what>/` under the current folder.
 
-    Args:
-        out: the folder itself; None: `runs/<UTC>_<config>_<what>/` under the current folder.
-        config_name: name of the config.
-        what: the obstacle's angle or angles, or the command, as it shall stand in the name.
-
-    Raises:
-        FolderError: there is something in it, or it cannot be made.
+    Raises FolderError: there is something in it, or it cannot be made.
     """
     if out is not None:
         return empty_folder(out, _ANOTHER)
@@ -61,8 +52,7 @@ def run_folder(out: Path | None, config_name: str, what: str) -> Path:
 def finished_run(run: Path) -> Path:
     """The folder of a run that has its record and its summary.
 
-    Raises:
-        FolderError: one of them is not there, or is a link.
+    Raises FolderError: one of them is not there, or is a link.
     """
     missing = [name for name in ("trial.h5", "summary.json") if not _is_file(file_in(run, name))]
     if missing:
@@ -71,11 +61,7 @@ def finished_run(run: Path) -> Path:
 
 
 def recorded_run(run: Path) -> Path:
-    """The folder of a run that has a record, whole or not.
-
-    Raises:
-        FolderError: it has none, or a link.
-    """
+    """The folder of a run that has a record, whole or not. Raises FolderError: it has none, or a link."""
     if not _is_file(file_in(run, "trial.h5")):
         raise FolderError(f"{run} holds no trial.h5: give the folder of a run (hil recover, if it was killed)")
     return run
@@ -84,8 +70,7 @@ def recorded_run(run: Path) -> Path:
 def summary_of(run: Path) -> dict[str, Any] | None:
     """What the run's summary.json says; None if there is none, as of a run that was killed.
 
-    Raises:
-        FolderError: it cannot be read.
+    Raises FolderError: it cannot be read.
     """
     place = file_in(run, "summary.json")
     if not _is_file(place):
@@ -96,7 +81,9 @@ def summary_of(run: Path) -> dict[str, Any] | None:
         raise FolderError(f"{place} cannot be read: {error}") from None
     if not isinstance(summary, dict):
         raise FolderError(f"{place} cannot be read: it holds no keys")
-    wrong = [f"{key} is {str(summary[key])[:60]!r}" for key, kind in _KINDS.items() if not _is(summary.get(key), kind)]
+    wrong = [
+        f"{key} is {str(summary[key])[:60]!r}" for key, kind in _KINDS.items() if not isinstance(summary.get(key), kind)
+    ]
     if wrong:
         raise FolderError(f"{place} is no summary of a run: {', '.join(wrong)}")
     return summary
@@ -111,19 +98,10 @@ def verdict_of(run: Path) -> dict[str, str] | None:
         return None
 
 
-def _is(value: object, kind: type | tuple[type, ...]) -> bool:
-    return value is None or isinstance(value, kind)
-
-
 def file_in(folder: Path, name: str) -> Path:
     """The path of a file or folder of a run or campaign; it need not be there.
 
-    Args:
-        folder: of the run or campaign.
-        name: of the file or folder in it.
-
-    Raises:
-        FolderError: the name leads out of the folder, or is that of a link, which may.
+    Raises FolderError: the name leads out of the folder, or is that of a link, which may.
     """
     place = folder / name
     if place.parent != folder or name in ("", ".", "..") or "\0" in name:
@@ -143,14 +121,9 @@ def _is_file(path: Path) -> bool:
 
 
 def empty_folder(folder: Path, otherwise: str = "give another") -> Path:
-    """A folder that is made, or is there and empty.
+    """A folder that is made, or is there and empty. `otherwise` says in the message what to do if it cannot be had.
 
-    Args:
-        folder: its path.
-        otherwise: what to do if it cannot be had, for the message.
-
-    Raises:
-        FolderError: there is something in it, or it cannot be made or written to.
+    Raises FolderError: there is something in it, or it cannot be made or written to.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -172,11 +145,7 @@ LOW = 1_000_000
 
 
 class Reserve:
-    """Reserves space in a file without a name, so that a killed process also frees it; none if the disk is too full.
-
-    Args:
-        folder: a folder on the disk.
-    """
+    """Reserves space in a file without a name, so that a killed process also frees it; none if the disk is too full."""
 
     def __init__(self, folder: Path) -> None:
         self._file = -1
@@ -199,11 +168,9 @@ class Reserve:
     def write(self, write: Callable[[], None]) -> None:
         """Write; once more with the space released, where another program has taken the last of the disk meanwhile.
 
-        Args:
-            write: may be called twice for one result.
+        It may be called twice for one result.
 
-        Raises:
-            OSError: there is no room at all.
+        Raises OSError: there is no room at all.
         """
         try:
             write()

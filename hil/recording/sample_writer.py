@@ -1,7 +1,4 @@
-"""Rows on their way to a dataset, and the samples of one data acquisition on their way to three.
-
-Selects the sensor samples to record: all of them, or those around an impact.
-"""
+"""Buffers rows for the datasets of a record: all sensor samples, or those around an impact."""
 
 from __future__ import annotations
 
@@ -130,12 +127,7 @@ class DatasetBuffer:
 class SampleWriter:
     """Samples of one data acquisition on their way to a group of a record.
 
-    Args:
-        group: with the datasets blocks, raw and t_ns; None: the rig has no such channels.
-        dtype: of a row of blocks.
-        captured: which samples are kept.
-        flush_ns: kept samples of so long are written [ns].
-        append: appends rows to a dataset.
+    Without a group the rig has no such channels. Kept samples of `flush_ns` [ns] are written.
     """
 
     def __init__(

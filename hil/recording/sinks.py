@@ -1,14 +1,12 @@
-"""Record sinks: the interface that the loop writes to, and the sink for file and viewers.
-
-The loop's record sink if the recorder is a separate process: it writes rows into rings.
-"""
+"""Record sinks: the interface that the loop writes to; into file and viewers, memory, or the rings of a recorder."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from drivers.messages import DaqBlock
 from hil.ipc.run_memory import RECORDER, RunMemory
@@ -36,55 +34,40 @@ class RecordSink(Protocol):
     def timing(self, rows: Rows) -> None:
         """Record the timing of ticks: an array of `TIMING`."""
 
-    def block(self, block: DaqBlock) -> None:
-        """Record a block of sensor samples."""
-
-    def load_block(self, block: DaqBlock) -> None:
-        """Record a block of load samples."""
+    def block(self, block: DaqBlock, group: str = "daq") -> None:
+        """Record a block of samples of a group of `hil.messages.layout.SAMPLED`."""
 
     def event(self, row: Rows) -> None:
         """Record an event: an array with one `EVENT`."""
 
 
-class FileAndTelemetrySink(NamedTuple):
+class FileAndTelemetrySink(RecordSink):
     """A record sink that writes to the file of a run and publishes to viewers."""
 
-    recorder: RecordWriter
-    publisher: Publisher
+    def __init__(self, recorder: RecordWriter, publisher: Publisher) -> None:
+        self.recorder, self.publisher = recorder, publisher
 
+    @override
     def tick(self, rows: Rows) -> None:
-        """Record them, and publish those that are due."""
         self.publisher.tick(rows)
         self.recorder.tick(rows)
 
+    @override
     def timing(self, rows: Rows) -> None:
-        """Record them."""
         self.recorder.timing(rows)
 
-    def block(self, block: DaqBlock) -> None:
-        """Record it."""
-        self.recorder.block(block)
+    @override
+    def block(self, block: DaqBlock, group: str = "daq") -> None:
+        self.recorder.block(block, group)
 
-    def load_block(self, block: DaqBlock) -> None:
-        """Record it."""
-        self.recorder.load_block(block)
-
-    def blocks(self, rows: Rows, group: str = "daq") -> None:
-        """Record several of a group, as they are in its ring."""
-        self.recorder.blocks(rows, group)
-
+    @override
     def event(self, row: Rows) -> None:
-        """Publish it, and record it at once."""
         self.publisher.event(row)
         self.recorder.event(row)
 
 
-class MemorySink:
-    """A record sink that keeps ticks, their timing, events and sensor samples.
-
-    Args:
-        layout: of the rig.
-    """
+class MemorySink(RecordSink):
+    """A record sink that keeps ticks, their timing, events and sensor samples."""
 
     def __init__(self, layout: Layout) -> None:
         self._tick_dtype = tick_dtype(layout)
@@ -113,25 +96,21 @@ class MemorySink:
         """Rows of `EVENT` so far."""
         return np.frombuffer(b"".join(self._events), EVENT)
 
+    @override
     def tick(self, rows: Rows) -> None:
-        """Keep ticks."""
         self._ticks.append(rows.tobytes())  # an array of each row would take three times the memory
 
+    @override
     def timing(self, rows: Rows) -> None:
-        """Keep the timing of ticks."""
         self._timings.append(rows.tobytes())
 
+    @override
     def event(self, row: Rows) -> None:
-        """Keep an event."""
         self._events.append(row.tobytes())
 
-    def load_block(self, block: DaqBlock) -> None:
-        """Keep its samples."""
-        self._samples["loads"].append((block.t_ns, block.values))
-
-    def block(self, block: DaqBlock) -> None:
-        """Keep its samples."""
-        self._samples["daq"].append((block.t_ns, block.values))
+    @override
+    def block(self, block: DaqBlock, group: str = "daq") -> None:
+        self._samples[group].append((block.t_ns, block.values))
 
 
 def _joined(parts: list[bytes]) -> bytes:
@@ -141,34 +120,28 @@ def _joined(parts: list[bytes]) -> bytes:
     return parts[0]
 
 
-class RingSink:
-    """Writes rows into the rings that the recorder reads; it reads the sensor samples from the ring of the DAQ.
-
-    Args:
-        shared: memory of the run.
-    """
+class RingSink(RecordSink):
+    """Writes rows into the rings that the recorder reads, or raises RecordBufferFull; samples are in the DAQ's ring."""
 
     def __init__(self, shared: RunMemory) -> None:
         self._ticks, self._timings, self._events = shared.ticks, shared.timings, shared.events
         watched = (shared.ticks, *shared.sampled.values())
         self._depths = [(ring.path.name, ring.reader(RECORDER), ring.capacity) for ring in watched]
 
+    @override
     def tick(self, rows: Rows) -> None:
-        """Append ticks. Raises RecordBufferFull."""
         _append(self._ticks, rows)
 
+    @override
     def timing(self, rows: Rows) -> None:
-        """Append the timing of ticks. Raises RecordBufferFull."""
         _append(self._timings, rows)
 
-    def block(self, block: DaqBlock) -> None:
+    @override
+    def block(self, block: DaqBlock, group: str = "daq") -> None:
         """Nothing to do: the recorder reads the DAQ's ring."""
 
-    def load_block(self, block: DaqBlock) -> None:
-        """Nothing to do, as with `block`."""
-
+    @override
     def event(self, row: Rows) -> None:
-        """Append an event. Raises RecordBufferFull."""
         _append(self._events, row)
 
     def alarm(self) -> Alarm | None:

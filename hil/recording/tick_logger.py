@@ -1,7 +1,4 @@
-"""Records each tick: the row, the sensor blocks, the time of each stage, and the events.
-
-The stop-latency breakdown: how long each part of a cut took, from the sample to the last byte of the stop.
-"""
+"""Records each tick with its events and the times of its stages, and breaks the latency of a stop down."""
 
 from __future__ import annotations
 
@@ -32,13 +29,7 @@ def carried_fault(event: np.void) -> Event:
 
 
 class TickLogger:
-    """Turns the values of a tick into the rows of its record.
-
-    Args:
-        record_sink: receives the rows.
-        layout: of the rig.
-        timed: how long the stages took is recorded, too.
-    """
+    """Turns the values of a tick into the rows of its record. How long the stages took is recorded if `timed`."""
 
     def __init__(self, record_sink: RecordSink, layout: Layout, *, timed: bool = True) -> None:
         self._record_sink, self._timed = record_sink, timed
@@ -56,7 +47,7 @@ class TickLogger:
         for block in samples.blocks:
             self._record_sink.block(block)
         for block in samples.load_blocks:
-            self._record_sink.load_block(block)
+            self._record_sink.block(block, "loads")
         for asked in samples.operator:
             self._record_sink.event(command_event(asked, tick.number, tick.t_ns))
         if estimate.impact_ns is not None and self.impact_ns is None:
@@ -94,21 +85,13 @@ class TickLogger:
 
 
 class CutTimes(msgspec.Struct, frozen=True):
-    """The stop-latency breakdown of one cut, in times of the run [ns].
+    """The stop-latency breakdown of one cut, in times of the run [ns]."""
 
-    Attributes:
-        sample_ns: of the first sample over the threshold.
-        block_ns: of the last sample in its block.
-        arrived_ns: when the driver had received that block.
-        tick_ns: deadline of the tick that read it.
-        stopped_ns: when the last byte of the last controller's stop had been sent.
-    """
-
-    sample_ns: int
-    block_ns: int
-    arrived_ns: int
-    tick_ns: int
-    stopped_ns: int
+    sample_ns: int  # of the first sample over the threshold
+    block_ns: int  # of the last sample in its block
+    arrived_ns: int  # when the driver had received that block
+    tick_ns: int  # deadline of the tick that read it
+    stopped_ns: int  # when the last byte of the last controller's stop had been sent
 
 
 def parts_ms(cuts: Sequence[CutTimes]) -> dict[str, NDArray[np.float64]]:
@@ -122,12 +105,8 @@ def parts_ms(cuts: Sequence[CutTimes]) -> dict[str, NDArray[np.float64]]:
 def cut_at_impact(record: OpenRecord, impact_ns: float) -> CutTimes | None:
     """The times of the cut at the impact of a run.
 
-    Args:
-        record: of the run.
-        impact_ns: time of the first sample over the threshold [ns].
-
-    Returns:
-        The times; None: no impact was detected, no stop followed, or it is not known when its block arrived.
+    `impact_ns` is the time of the first sample over the threshold [ns]. Returns the times; None: no impact was
+    detected, no stop followed, or it is not known when its block arrived.
     """
     hit = record.tick["t_ns"][record.tick["impact"].astype(bool)]
     stopped = record.tick["drives_stopped_ns"][record.tick["drives_stopped_ns"] >= impact_ns]

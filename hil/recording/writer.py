@@ -1,7 +1,6 @@
-"""Writes the record of a run: every tick, every event, and the sensor samples.
+"""Writes the record of a run, in HDF5's single-writer-multiple-reader mode with fixed-size types only.
 
-HDF5 in single-writer-multiple-reader mode with fixed-size types only, so that the file of a killed writer still opens.
-At the end a compressed copy, which has grown beside it, takes its place.
+So the file of a killed writer still opens. At the end a compressed copy, which has grown next to it, takes its place.
 """
 
 from __future__ import annotations
@@ -101,14 +100,7 @@ class RecordWriter:
         self._parts: list[DatasetBuffer | SampleWriter] = [self._ticks, self._timing, *self._sampled]
 
     def tick(self, rows: Rows) -> None:
-        """Records ticks.
-
-        Args:
-            rows: A record of `tick_dtype`, or an array of them.
-
-        Raises:
-            TypeError: They are of another kind.
-        """
+        """Records ticks. Raises TypeError: They are of another kind."""
         self._ticks.add(rows)
         self._t_ns = rows["t_ns"].item(-1)
 
@@ -118,42 +110,22 @@ class RecordWriter:
         That takes longer than a tick, so it is done after the tick's work has been timed: with `clock: lockstep` the
         loop writes its record itself.
 
-        Args:
-            rows: A record of `TIMING`, or an array of them.
-
-        Raises:
-            TypeError: They are of another kind.
+        Raises TypeError: They are of another kind.
         """
         self._timing.add(rows)
         if self._t_ns >= self._due_ns:
             self._due_ns = self._t_ns + self._flush_ns
             self.flush()
 
-    def block(self, block: DaqBlock) -> None:
-        """Takes the next block of sensor samples: into memory, and to disk what is kept of it.
+    def block(self, block: DaqBlock, group: str = "daq") -> None:
+        """Takes the next block of a group of `SAMPLED`: into memory, and to disk what is kept of it; of loads all.
 
-        Args:
-            block: its samples later than every sample before.
-
-        Raises:
-            ValueError: Times do not increase, or the shapes do not fit.
+        Raises ValueError: Times do not increase, or the shapes do not fit.
         """
-        self._sampled[0].block(block)
+        self._sampled[SAMPLED.index(group)].block(block)
 
-    def load_block(self, block: DaqBlock) -> None:
-        """Takes the next block of the load channels, all of whose samples are kept. Raises ValueError as `block`."""
-        self._sampled[1].block(block)
-
-    def blocks(self, rows: Rows, group: str = "daq") -> None:
-        """Takes several blocks of a group at once, which costs hardly more than one.
-
-        Args:
-            rows: (blocks,) of `hil.messages.link_messages.BlockRow`.
-            group: of `hil.messages.layout.SAMPLED`.
-
-        Raises:
-            ValueError: as `block`.
-        """
+    def blocks(self, rows: Rows, group: str) -> None:
+        """Takes several blocks of a group at once, which costs hardly more than one. Raises ValueError: as `block`."""
         self._sampled[SAMPLED.index(group)].blocks(rows)
 
     def event(self, row: Rows) -> None:
@@ -213,11 +185,7 @@ class RecordWriter:
 def open_writer(folder: Path, config: Config, meta: Meta, *, flush_ms: float | None = None) -> RecordWriter:
     """The recorder of a run, as its config says. Raises FileExistsError, OSError.
 
-    Args:
-        folder: of the run.
-        config: of the run.
-        meta: what `/meta` holds.
-        flush_ms: time between two flushes to disk [ms], if not as the config says; the content is the same.
+    With `flush_ms` [ms] it flushes at other times than the config says; the content is the same.
     """
     record = config.record
     return RecordWriter(
@@ -234,12 +202,7 @@ def open_writer(folder: Path, config: Config, meta: Meta, *, flush_ms: float | N
 def add_events(folder: Path, rows: Sequence[Rows]) -> None:
     """Append what the end of a run has shown to its record, which its writer has closed.
 
-    Args:
-        folder: of the run.
-        rows: each an array with one `EVENT`.
-
-    Raises:
-        OSError: it cannot be written.
+    Raises OSError: it cannot be written.
     """
     with h5py.File(file_of(folder), "r+") as file:
         for row in rows:

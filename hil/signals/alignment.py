@@ -55,9 +55,7 @@ class Travel(NamedTuple):
 def standing(t_s: Floats, wheel_speed_radps: Floats) -> list[_Stretch]:
     """The times in which all wheels stood for `LEAST_STANDING_S`, without `SETTLES_S` at their ends.
 
-    Args:
-        t_s: (n,) rising [s].
-        wheel_speed_radps: (n, wheels) measured.
+    Speeds (n, wheels) at rising times (n,).
     """
     # A speed is read less often than there are ticks. The second differences leave out what a ramp changes.
     read = wheel_speed_radps[(np.diff(wheel_speed_radps, axis=0, prepend=np.nan) != 0.0).any(axis=1)]
@@ -77,8 +75,7 @@ def standing(t_s: Floats, wheel_speed_radps: Floats) -> list[_Stretch]:
 def at_rest(readings: Readings, stretches: Sequence[_Stretch], what: str) -> Floats:
     """The readings while the rover stood at first.
 
-    Raises:
-        CalibrationError: it did not stand, there are too few readings, or they moved.
+    Raises CalibrationError: it did not stand, there are too few readings, or they moved.
     """
     if not stretches:
         raise CalibrationError(f"the wheels did not stand for {LEAST_STANDING_S:g} s: let the rover stand at the start")
@@ -104,29 +101,21 @@ def noise_of(values: Floats) -> Floats:
 
 
 class StraightDrive(NamedTuple):
-    """A straight drive as an instrument saw it.
+    """A straight drive as an instrument saw it."""
 
-    Attributes:
-        direction: (channels,) of the way at its beginning, in the instrument's axes, of length 1.
-        scale: way of the instrument by that of the wheels.
-        late_s: how much later than the wheels the readings are.
-        cross_sd: of the direction, across it [rad].
-    """
-
-    direction: Floats
-    scale: Number
-    late_s: Number
-    cross_sd: float
+    direction: Floats  # (channels,) of the way at its beginning, in the instrument's axes, of length 1
+    scale: Number  # way of the instrument by that of the wheels
+    late_s: Number  # how much later than the wheels the readings are
+    cross_sd: float  # of the direction, across it [rad]
 
 
 def straight_drive(readings: Readings, wheels: Travel) -> StraightDrive:
     """Direction, scale and delay of the places (n, channels) of a straight drive, against the wheels' way.
 
-    The places are fitted by A + d w(t - late) + c w(t - late)^2, where w is the way of the wheels: d is the tangent at
-    the start, so that a rover that veers evenly does not turn it.
+    The places are fitted by A + d w(t - late) + c w(t - late)^2, where w is the distance that the wheels drove: d is
+    the tangent at the start, so that a rover that veers evenly does not turn it.
 
-    Raises:
-        CalibrationError: the wheels did not drive far enough, or the readings did not follow them.
+    Raises CalibrationError: the wheels did not drive far enough, or the readings did not follow them.
     """
     good = np.isfinite(readings.values).all(axis=1)
     t, places = readings.t_s[good], readings.values[good]
@@ -199,9 +188,8 @@ def _alike(left: Floats) -> float:
 def turn_from_drive(direction: Floats, roll_deg: float) -> Triple:
     """Roll, pitch, yaw [deg] of an instrument's axes in the rig's, whose x is the way that it saw.
 
-    Args:
-        direction: (3,) of the way in the instrument's axes.
-        roll_deg: known, of a levelled instrument: a straight way does not tell it.
+    The way (3,) is in the axes of the instrument. The roll is known, of a levelled instrument: a straight way does not
+    tell it.
     """
     x, y, z = Rotation.from_euler("x", roll_deg, degrees=True).apply(direction).tolist()
     return roll_deg, math.degrees(math.atan2(z, x)), math.degrees(math.atan2(-y, math.hypot(x, z)))
@@ -210,10 +198,8 @@ def turn_from_drive(direction: Floats, roll_deg: float) -> Triple:
 def levelled(force: Floats, up: Floats, yaw_deg: float) -> Triple:
     """Roll, pitch, yaw [deg] of a unit's axes in those of the body, from the mean specific force while it stands.
 
-    Args:
-        force: (3,) in the unit's axes [m/s^2].
-        up: (3,) unit vector against gravity in the body's axes.
-        yaw_deg: of the axes, known.
+    The force (3,) is in the axes of the unit [m/s^2], `up` (3,) the unit vector against gravity in those of the body;
+    the yaw is known.
     """
     x, y, z = (force / np.linalg.norm(force)).tolist()
     wanted = Rotation.from_euler("z", -yaw_deg, degrees=True).apply(up)
@@ -226,14 +212,9 @@ def levelled(force: Floats, up: Floats, yaw_deg: float) -> Triple:
 def yaw_from_drive(readings: Readings, mean_force: Floats, level: Triple, wheels: Travel) -> Number:
     """Yaw of a unit's axes [deg] from the accelerations of a straight drive, against those of the wheels.
 
-    Args:
-        readings: of the unit.
-        mean_force: (3,) while it stood.
-        level: roll and pitch of its axes, its yaw 0 [deg].
-        wheels: of the same run.
+    `mean_force` (3,) is that while it stood; `level` has roll and pitch of its axes, its yaw 0 [deg].
 
-    Raises:
-        CalibrationError: there are no accelerations to compare.
+    Raises CalibrationError: there are no accelerations to compare.
     """
     force = rotation(level).apply(readings.values[:, :3] - mean_force)
     begin, end = max(readings.t_s[0], wheels.t_s[0]), min(readings.t_s[-1], wheels.t_s[-1])

@@ -1,7 +1,4 @@
-"""Calibration of force sensors from a record: offset, AC or DC coupling and its time constant, sensitivity.
-
-Calibration of an air cylinder: torque on its joint, or force, from the pressure in its chambers.
-"""
+"""Calibration from a record: offset, coupling and sensitivity of force sensors, and the line of a cylinder."""
 
 from __future__ import annotations
 
@@ -47,8 +44,7 @@ class FittedValue(NamedTuple):
 def fit_offset(volts: Floats, rate_hz: float) -> FittedValue:
     """Reading without force [V], over a record (n,) in which none acts.
 
-    Raises:
-        CalibrationError: too short a record, or one that drifts or holds a force.
+    Raises CalibrationError: too short a record, or one that drifts or holds a force.
     """
     means = _means(volts, rate_hz)
     if len(means) < 5:
@@ -58,7 +54,8 @@ def fit_offset(volts: Floats, rate_hz: float) -> FittedValue:
         raise CalibrationError(
             f"the reading moves by {1e3 * float(np.ptp(means)):.2g} mV with {1e3 * noise:.2g} mV of noise: a force acts"
         )
-    return _mean(means)
+    half = float(means.std(ddof=1) / np.sqrt(len(means)) * student.ppf(0.975, len(means) - 1))
+    return FittedValue(float(means.mean()), half)
 
 
 def fit_droop(volts: Floats, rate_hz: float) -> FittedValue:
@@ -67,8 +64,7 @@ def fit_droop(volts: Floats, rate_hz: float) -> FittedValue:
     Once no force acts, the reading is minus its own integral over the time constant: a straight line, whatever the
     press was like.
 
-    Raises:
-        CalibrationError: no press and release in the record, or too little of it after the release.
+    Raises CalibrationError: no press and release in the record, or too little of it after the release.
     """
     start = round(UNLOADED_S * rate_hz)
     reading = _means(volts - volts[:start].mean(), rate_hz)
@@ -94,10 +90,8 @@ def fit_droop(volts: Floats, rate_hz: float) -> FittedValue:
 def fit_fading(volts: Floats, rate_hz: float) -> FittedValue | None:
     """How fast the reading (n,) of a held load fades [1/s]: 1 / the time constant of an AC coupling, 0 of a DC one.
 
-    From one step of the force to the next, the reading and its own integral times this rate add up to a constant.
-
-    Returns:
-        None: no force was put on and held, after `UNLOADED_S` without one.
+    From one step of the force to the next, the reading and its own integral times this rate add up to a constant. None:
+    no force was put on and held, after `UNLOADED_S` without one.
     """
     start = round(UNLOADED_S * rate_hz)
     if start >= len(volts):
@@ -140,15 +134,10 @@ def fit_sensitivity(
 ) -> FittedValue:
     """Sensitivity [V/N] from known weights, each put on and taken off, in their order.
 
-    Args:
-        volts: (n,) reading [V]; the first 0.2 s without load.
-        rate_hz: samples a second.
-        droop_s: time constant of the AC coupling [s].
-        droop_u95: half-width of its 95 % interval, relative.
-        weights_N: of the weights [N].
+    The first 0.2 s of the reading (n,) [V] are without load; `droop_u95` is the half-width of the 95 % interval of the
+    time constant, relative.
 
-    Raises:
-        CalibrationError: another number of loads in the record, or they fade otherwise than the time constant says.
+    Raises CalibrationError: another number of loads in the record, or they fade otherwise than the time constant says.
     """
     fades, found, allowed = fading(volts, rate_hz, droop_s)
     if not fades:
@@ -186,11 +175,6 @@ def _means(values: Floats, rate_hz: float) -> Floats:
     return means
 
 
-def _mean(values: Floats) -> FittedValue:
-    half = float(values.std(ddof=1) / np.sqrt(len(values)) * student.ppf(0.975, len(values) - 1))
-    return FittedValue(float(values.mean()), half)
-
-
 # A pressure that stays within this share of its whole range for this time is one of the steps.
 STEADY_SHARE, STEADY_S = 0.03, 0.4
 # Of a step, what comes first is left out: loads and legs settle.
@@ -202,33 +186,20 @@ WIDEST = 0.2
 
 
 class Step(NamedTuple):
-    """A time in which the pressure was steady.
+    """A time in which the pressure was steady."""
 
-    Attributes:
-        first: its first sample, and the one after its last, as for a slice.
-        end: see there.
-        pressure_Pa: mean.
-    """
-
-    first: int
-    end: int
-    pressure_Pa: float
+    first: int  # its first sample, and the one after its last, as for a slice
+    end: int  # see there
+    pressure_Pa: float  # mean
 
 
 class _CylinderFit(NamedTuple):
-    """A straight line through the steps.
+    """A straight line through the steps."""
 
-    Attributes:
-        slope: by the pressure difference [N/Pa or N m/Pa], with its interval.
-        offset: at no pressure [N or N m]: friction, and what the zero left.
-        steps: how many there were.
-        largest_error: of a step from the line [N or N m].
-    """
-
-    slope: FittedValue
-    offset: float
-    steps: int
-    largest_error: float
+    slope: FittedValue  # by the pressure difference [N/Pa or N m/Pa], with its interval
+    offset: float  # at no pressure [N or N m]: friction, and what the zero left
+    steps: int  # how many there were
+    largest_error: float  # of a step from the line [N or N m]
 
 
 def pressure_steps(pressure_Pa: Floats, rate_hz: float) -> list[Step]:
@@ -253,8 +224,7 @@ def fit_steps(steps: Sequence[Step], loads: Sequence[float]) -> _CylinderFit:
 
     MacMahon 2016, 6.1: "a linear relationship between pressure and force could be expected".
 
-    Raises:
-        CalibrationError: too few steps, too close together, or not on a line.
+    Raises CalibrationError: too few steps, too close together, or not on a line.
     """
     pressures, values = np.array([step.pressure_Pa for step in steps]), np.array(loads)
     if len(steps) < LEAST_STEPS:
@@ -281,11 +251,7 @@ def joint_torques_Nm(steps: Sequence[Step], wheel_load_N: Floats, rise_mprad: Fl
     """Torque on a joint in each step, from the measured loads of the wheels, by the principle of virtual work.
 
     At rest the torque and the ground's forces do no work on a small turn of the joint: torque = -sum of load * rise.
-    The weight of the bogie does the same work in each step; it ends up in the offset.
-
-    Args:
-        steps: see there.
-        wheel_load_N: (n, wheels) measured normal forces.
-        rise_mprad: (wheels,) by which each wheel rises if the joint turns, the others at rest [m/rad].
+    The weight of the bogie does the same work in each step; it ends up in the offset. Normal forces (n, wheels) are
+    measured; `rise_mprad` (wheels,) is by how much each wheel rises if the joint turns, the others at rest [m/rad].
     """
     return [float(-(wheel_load_N[step.first : step.end].mean(axis=0) @ rise_mprad)) for step in steps]

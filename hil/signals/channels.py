@@ -1,9 +1,4 @@
-"""What the analysis of samples knows of the sensors.
-
-The AC coupling of the sensors inverted.
-
-How uncertainties add up: in quadrature, and an error that is known but left in by its amount (GUM, F.2.4).
-"""
+"""The sensors, their AC coupling inverted, and how uncertainties add up (GUM, F.2.4)."""
 
 from __future__ import annotations
 
@@ -20,29 +15,18 @@ Floats = NDArray[np.float64]
 
 
 class SensorChannels(NamedTuple):
-    """The sensors and their calibration.
+    """The sensors and their calibration."""
 
-    Attributes:
-        rate_hz: samples a second and channel.
-        newton_per_volt: (channels,), newtons on the plate.
-        droop_s: (channels,) time constant of each AC coupling [s].
-        sensitivity_u95: (channels,) half-width of the 95 % interval of each sensitivity, relative.
-        droop_u95: (channels,) the same of each time constant.
-        place: (channels, 2) sensors on the plate, across and up [m]; NaN of a bumper's, and for up of links'.
-        each: every channel has a shield of its own (bumpers); else all stand behind one plate.
-        ring: of the shield, as stated; what the samples show goes before it.
-        lever_u95: half-width of the 95 % interval of what all channels alike are scaled with, relative: the lever of
-            the hit on links of the frame, which nothing measures.
-    """
-
-    rate_hz: int
-    newton_per_volt: Floats
-    droop_s: Floats
-    sensitivity_u95: Floats
-    droop_u95: Floats
-    place: Floats
-    each: bool
-    ring: ShieldResonance
+    rate_hz: int  # samples a second and channel
+    newton_per_volt: Floats  # (channels,), newtons on the plate
+    droop_s: Floats  # (channels,) time constant of each AC coupling [s]
+    sensitivity_u95: Floats  # (channels,) half-width of the 95 % interval of each sensitivity, relative
+    droop_u95: Floats  # (channels,) the same of each time constant
+    place: Floats  # (channels, 2) sensors on the plate, across and up [m]; NaN of a bumper's, and for up of links'
+    each: bool  # every channel has its own shield (bumpers); else all stand behind one plate
+    ring: ShieldResonance  # of the shield, as stated; what the samples show goes before it
+    # half-width of the 95 % interval of what all channels alike are scaled with, relative: the lever of the hit on
+    # links of the frame, which nothing measures.
     lever_u95: float = 0.0
 
 
@@ -74,9 +58,7 @@ def combined(*parts: float) -> float:
 def half_width(standard: float, left_in: float = 0.0) -> float:
     """Half-width of the 95 % interval about a value.
 
-    Args:
-        standard: its standard uncertainty.
-        left_in: an error that is known but was not taken out of the value.
+    `left_in` is an error that is known but was not taken out of the value.
     """
     shift = abs(left_in)
     if standard <= 0.0 or not math.isfinite(standard + shift):

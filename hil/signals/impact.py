@@ -1,7 +1,4 @@
-"""What one impact comes to: from samples to onset, peak, impulse, duration, rise time, hits and load point.
-
-The peak of an impact by strain gauges: a DC-coupled, noisy channel without droop.
-"""
+"""One impact: onset, peak, impulse, duration, rise time, hits and load point; and its peak by noisy strain gauges."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ ONSET_FROM, ONSET_TO = 0.02, 0.2
 # A peak is the vertex of a parabola through so much of the trace to each side of it [s]; of a short contact through
 # this share of the peak's width at half its height, for a parabola is no more of a half sine than its top.
 PEAK_S, TOP_SHARE = 0.002, 0.15
-# A hit of a grouser stands out from the valleys beside it by this share of the peak.
+# A hit of a grouser stands out from the valleys next to it by this share of the peak.
 HIT_SHARE = 0.05
 # The load point is known where the force is over this share of its peak.
 POINT_SHARE = 0.1
@@ -37,37 +34,21 @@ class UncertainValue(NamedTuple):
 
 @dataclass(frozen=True)
 class MeasuredImpact:
-    """One impact, by its filtered force.
+    """One impact, by its filtered force."""
 
-    Attributes:
-        traces: forces over time.
-        onset_s: when the force began, extrapolated from its rise [s].
-        peak_s: when the sum of the sensors was largest [s].
-        peak_N: of the sum of the sensors.
-        sum_of_peaks_N: of the sensors' own peaks.
-        impulse_Ns: of the sum, from the onset to the end; None: the contact did not end.
-        end_s: when the force was last 5 % of its peak [s]; None: it did not end.
-        duration_s: from onset to end.
-        rise_s: from 10 to 90 % of the peak [s].
-        hits: peaks of the sum while the contact lasts.
-        point_t_s: (m,) times of the load points [s].
-        points_m: (m, 2) load points, across and up from the sensors' centroid [m]; none of bumpers.
-        points_u_m: (m, 2) their standard uncertainties [m].
-    """
-
-    traces: Traces
-    onset_s: UncertainValue | None
-    peak_s: float
-    peak_N: UncertainValue
-    sum_of_peaks_N: UncertainValue
-    impulse_Ns: UncertainValue | None
-    end_s: float | None
-    duration_s: UncertainValue | None
-    rise_s: UncertainValue | None
-    hits: int
-    point_t_s: Floats
-    points_m: Floats
-    points_u_m: Floats
+    traces: Traces  # forces over time
+    onset_s: UncertainValue | None  # when the force began, extrapolated from its rise [s]
+    peak_s: float  # when the sum of the sensors was largest [s]
+    peak_N: UncertainValue  # of the sum of the sensors
+    sum_of_peaks_N: UncertainValue  # of the sensors' own peaks
+    impulse_Ns: UncertainValue | None  # of the sum, from the onset to the end; None: the contact did not end
+    end_s: float | None  # when the force was last 5 % of its peak [s]; None: it did not end
+    duration_s: UncertainValue | None  # from onset to end
+    rise_s: UncertainValue | None  # from 10 to 90 % of the peak [s]
+    hits: int  # peaks of the sum while the contact lasts
+    point_t_s: Floats  # (m,) times of the load points [s]
+    points_m: Floats  # (m, 2) load points, across and up from the sensors' centroid [m]; none of bumpers
+    points_u_m: Floats  # (m, 2) their standard uncertainties [m]
 
 
 def measure_impact(

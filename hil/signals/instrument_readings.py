@@ -1,7 +1,4 @@
-"""Readings of an instrument of motion in the ticks of a record, and their place in the rig's axes.
-
-How large the innovation of a good reading may be.
-"""
+"""Readings of an instrument of motion in a record, their place in the rig's axes, and how far off a good one may be."""
 
 from __future__ import annotations
 
@@ -19,26 +16,15 @@ Triple = tuple[float, float, float]
 
 
 class Readings(NamedTuple):
-    """Each reading once.
+    """Each reading once."""
 
-    Attributes:
-        t_s: (n,) when it was taken, 0 at the start of the run [s].
-        values: (n, channels) in the instrument's own axes, SI.
-        rows: (n,) the tick in which it was there first.
-    """
-
-    t_s: Floats
-    values: Floats
-    rows: NDArray[np.int64]
+    t_s: Floats  # (n,) when it was taken, 0 at the start of the run [s]
+    values: Floats  # (n, channels) in the instrument's own axes, SI
+    rows: NDArray[np.int64]  # (n,) the tick in which it was there first
 
 
 def new_readings(tick: Rows, role: str) -> Readings:
-    """The readings of an instrument: one where its time is not that of the tick before.
-
-    Args:
-        tick: rows of `tick_dtype` of a rig that has the instrument.
-        role: motion, imu or joints.
-    """
+    """The readings of an instrument: one where its time is not that of the tick before."""
     t_ns: NDArray[np.int64] = tick[f"{role}_t_ns"]
     rows = np.flatnonzero((np.diff(t_ns, prepend=-1) != 0) & (t_ns >= 0))
     return Readings(np.asarray(t_ns[rows] * 1e-9, float), np.asarray(tick[f"{role}_reading"][rows], float), rows)
@@ -65,12 +51,8 @@ def unit(direction: Sequence[float]) -> Floats:
 def place_in_rig(readings: Readings, section: Any) -> Floats:
     """Where an instrument outside the rover saw the base of the rover, in the rig's axes (n, 3) [m].
 
-    Of a position the body is taken to be turned as at the start, of a distance only the way along its direction is
-    known: it is taken to be straight ahead, and y and z are NaN.
-
-    Args:
-        readings: of the role motion.
-        section: the config's section motion.
+    Of a position the body is taken to be turned as at the start, of a distance only its component along its direction
+    is known: it is taken to be straight ahead, and y and z are NaN.
     """
     values, origin, point = readings.values, np.asarray(section.origin_m), np.asarray(section.point_m)
     if section.measures == "distance":
@@ -99,10 +81,7 @@ def _whole(quaternions: Floats) -> Floats:
 def speed_of(t_s: Floats, way: Floats, over_s: float) -> Floats:
     """Speed at each time from ways there (n,) [m/s]: slope of a straight line through the readings of that span.
 
-    Args:
-        t_s: (n,) rising [s].
-        way: (n,) [m]; those that are not finite give NaN around them.
-        over_s: the span [s].
+    Times (n,) rise; ways that are not finite give NaN around them.
     """
     first = np.searchsorted(t_s, t_s - 0.5 * over_s - 1e-9)
     end = np.searchsorted(t_s, t_s + 0.5 * over_s + 1e-9)

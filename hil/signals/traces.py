@@ -49,31 +49,18 @@ class _Shield(NamedTuple):
 
 @dataclass(frozen=True)
 class Traces:
-    """Forces over time, at the rate of the analysis.
+    """Forces over time, at the rate of the analysis."""
 
-    Attributes:
-        t_s: (n,) times [s].
-        raw: (n, channels) readings without their offset, as forces [N].
-        corrected: (n, channels) with the droop of the AC coupling added back [N].
-        filtered: (n, channels) without vibration, too [N].
-        tones: steady vibration that was removed.
-        shields: what rang, and was removed: of the plate, or of each bumper.
-        drooped: (n, channels) what the coupling had taken [N].
-        quiet: number of rows before the impact in which no force acted.
-        noise: (channels,) standard deviation of the filtered force in the quiet part [N].
-        sum_noise: the same of the sum [N].
-    """
-
-    t_s: Floats
-    raw: Floats
-    corrected: Floats
-    filtered: Floats
-    tones: tuple[Tone, ...]
-    shields: tuple[_Shield, ...]
-    drooped: Floats
-    quiet: int
-    noise: Floats
-    sum_noise: float
+    t_s: Floats  # (n,) times [s]
+    raw: Floats  # (n, channels) readings without their offset, as forces [N]
+    corrected: Floats  # (n, channels) with the droop of the AC coupling added back [N]
+    filtered: Floats  # (n, channels) without vibration, too [N]
+    tones: tuple[Tone, ...]  # steady vibration that was removed
+    shields: tuple[_Shield, ...]  # what rang, and was removed: of the plate, or of each bumper
+    drooped: Floats  # (n, channels) what the coupling had taken [N]
+    quiet: int  # number of rows before the impact in which no force acted
+    noise: Floats  # (channels,) standard deviation of the filtered force in the quiet part [N]
+    sum_noise: float  # the same of the sum [N]
 
     @property
     def spacing_s(self) -> float:

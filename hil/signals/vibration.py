@@ -53,9 +53,7 @@ class ShieldResonance(NamedTuple):
 def identify_tones(t_s: Floats, signals: Floats) -> list[Tone]:
     """Steady tones in a quiet part, strongest first.
 
-    Args:
-        t_s: (n,) equally spaced times [s].
-        signals: (n, channels), no force acting.
+    Times (n,) are equally spaced; no force acts on the signals (n, channels).
     """
     rest, tones = signals - signals.mean(axis=0), list[Tone]()
     window = np.hanning(len(t_s))[:, None]
@@ -150,12 +148,8 @@ def remove_rings(load: Floats, spacing_s: float, rings: Sequence[ShieldResonance
 def remove_ring(load: Floats, spacing_s: float, ring: ShieldResonance) -> Floats:
     """The force on a shield, from the load behind it: (1 - share) of the force, and share of the ringing shield's.
 
-    The inverse of (1 - share) + share w^2 / (s^2 + 2 z w s + w^2), by the bilinear transform.
-
-    Args:
-        load: (n,) or (n, channels), the shield at rest at the first sample.
-        spacing_s: between samples [s].
-        ring: of the shield.
+    The inverse of (1 - share) + share w^2 / (s^2 + 2 z w s + w^2), by the bilinear transform. The load is (n,) or (n,
+    channels), the shield at rest at the first sample.
     """
     from scipy.signal import lfilter  # brings scipy.stats: a third of a second that no start has need of
 

@@ -59,8 +59,7 @@ def power_model(drives: DrivesConfig) -> PowerModel:
 def warm_up_simulated_rig(rig: Rig, simulated_rig: InProcessRig) -> int:
     """Run every kernel of a simulated rig once: two blocks, and a look at its validity.
 
-    Returns:
-        The simulated time reached [ns].
+    Returns the simulated time reached [ns].
     """
     daq = rig.config.daq
     to_ns = max(round(2e6 * daq.block_ms) if daq else 0, EVERY_NS)

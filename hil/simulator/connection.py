@@ -26,13 +26,9 @@ Endpoints = Mapping[str, str]
 def connect(rig: Rig, endpoints: Path | None, stack: ExitStack) -> tuple[Endpoints, ControlClient]:
     """Connect to a simulated rig and put its rover at the start of the config's trial; endpoints and control client.
 
-    Args:
-        rig: simulated at the protocol level.
-        endpoints: file of a running rig (`hil sim --endpoints`); None: a new rig is started.
-        stack: stops what is started here.
+    `endpoints` is the file of a running rig (`hil sim --endpoints`); None: a new rig is started, which `stack` stops.
 
-    Raises:
-        DeviceError: there is no rig, or it could not start.
+    Raises DeviceError: there is no rig, or it could not start.
     """
     addresses = read_endpoints(endpoints or spawn_simulator(rig.config.model_dump_json(), stack))
     control = stack.enter_context(ControlClient(addresses["control"]))

@@ -1,7 +1,4 @@
-"""The control socket of a simulated rig: put the rover back to its start, inject faults, read values.
-
-Commands to a process of the simulated rig: one JSON line in, one JSON line out.
-"""
+"""The control socket of a simulated rig, and the commands to its processes: one JSON line in, one JSON line out."""
 
 from __future__ import annotations
 
@@ -31,9 +28,7 @@ _READ_CHUNK = 65536
 class CommandReader:
     """Reads commands from the process that started this one.
 
-    Args:
-        lifecycle: sends the answers.
-        handlers: by the `do` of a command; if one raises ValueError, KeyError or TypeError, the answer has `error`.
+    If a handler raises ValueError, KeyError or TypeError, the answer has `error`.
     """
 
     def __init__(self, lifecycle: WorkerLifecycle, handlers: Mapping[str, Handler]) -> None:
@@ -88,10 +83,8 @@ _MAX_LINE = 1_000_000
 class ControlServer:
     """A unix socket for any number of clients: one JSON line per command, one JSON line per answer.
 
-    Args:
-        path: of the socket; only its owner may open it.
-        handlers: by the `do` of a command.
-        owned: commands that reserve the rig for the client until it disconnects; they are refused to others meanwhile.
+    Only its owner may open it. Commands of `owned` reserve the rig for their client until it disconnects; they are
+    refused to others meanwhile.
     """
 
     def __init__(self, path: Path, handlers: Mapping[str, Handler], owned: Collection[str] = ()) -> None:
@@ -128,16 +121,13 @@ class ControlServer:
         try:
             data = client.recv(_READ_CHUNK)
             *lines, self._rests[client] = (self._rests[client] + data).split(b"\n")
+            owned = {do: partial(self._own, client, self._handlers[do]) for do in self._owned}
             for line in lines:
-                client.sendall(json.dumps(dispatch(line, self._handlers_for(client))).encode() + b"\n")
+                client.sendall(json.dumps(dispatch(line, {**self._handlers, **owned})).encode() + b"\n")
         except OSError:
             data = b""
         if not data or len(self._rests[client]) > _MAX_LINE:
             self._drop(client)
-
-    def _handlers_for(self, client: socket.socket) -> dict[str, Handler]:
-        owned = {do: partial(self._own, client, self._handlers[do]) for do in self._owned}
-        return {**self._handlers, **owned}
 
     def _own(self, client: socket.socket, handler: Handler, command: dict[str, Any]) -> Answer:
         """Raises ValueError: the rig is reserved for another client."""
@@ -163,14 +153,7 @@ class RigControl(Protocol):
 
 
 class ControlClient:
-    """A client of the control socket.
-
-    Args:
-        path: of the socket.
-
-    Raises:
-        DeviceError: no server listens there.
-    """
+    """A client of the control socket. Raises DeviceError: no server listens there."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = os.fspath(path)

@@ -32,10 +32,7 @@ _RANGE_V = 5.0
 class DaqServer:
     """The simulated data acquisition and its server.
 
-    Args:
-        memory: of the rig; its plant is running.
-        host: whose clock is used.
-        network: virtual network to listen on; None: this computer's.
+    The plant of the rig is running. Without a virtual network it listens on that of this computer.
 
     Attributes:
         server: not started yet.
@@ -71,12 +68,8 @@ class DaqServer:
         """Add volts to a sensor from its next sample on. Returns that sample and its time [ns of CLOCK_MONOTONIC]."""
         if command["channel"] not in self._names:
             raise ValueError(f"channel is one of {', '.join(self._names)}, found {command['channel']!r}")
-        place, volts, after = (
-            self._names.index(command["channel"]),
-            float(command["volts"]),
-            int(command.get("after", 0)),
-        )
-        sample, at_ns = self.server.step(place, volts, after)
+        place, after = self._names.index(command["channel"]), int(command.get("after", 0))
+        sample, at_ns = self.server.step(place, float(command["volts"]), after)
         return {"sample": sample, "at_ns": at_ns}
 
     def clear_steps(self, command: dict[str, Any]) -> Answer:  # noqa: ARG002

@@ -40,21 +40,13 @@ _TOWED = "mean over the last part of the drive"
 
 
 class _TruthRow(NamedTuple):
-    """An event of the record that holds columns of the truth; it is there if they are.
+    """An event of the record that holds columns of the truth; it is there if they are."""
 
-    Attributes:
-        name: of the event.
-        time: column of its time; empty: 0.
-        value: column of its value; empty: it has none.
-        detail: what it is, for people; with a limit the column of these words.
-        limit: column of its limit.
-    """
-
-    name: str
-    time: str
-    value: str
-    detail: str
-    limit: str = ""
+    name: str  # of the event
+    time: str  # column of its time; empty: 0
+    value: str  # column of its value; empty: it has none
+    detail: str  # what it is, for people; with a limit the column of these words
+    limit: str = ""  # column of its limit
 
 
 _NOTED = (
@@ -100,54 +92,35 @@ _NOTED = (
 
 @dataclass(frozen=True, eq=False)
 class GroundTruth:
-    """What only a simulated rig can tell; a real one tells nothing, which the defaults are.
+    """What only a simulated rig can tell; a real one tells nothing, which the defaults are."""
 
-    Attributes:
-        contact_force_peak: largest sum of both front wheels' normal forces on the obstacle [N].
-        hit_speed: forward speed of the rover when a wheel first touched it [m/s].
-        hit_ns: when that was [ns], or None; what follows, up to `plate`, is not known without it.
-        hit_energy: effective kinetic energy then [J].
-        hit_energy_on_ground: the same with the ground's active constraints [J].
-        hit_heading: heading then [rad]; None: the rig does not veer.
-        hit_across: how far to port the starboard wheel then was of where it hits if all is straight [m]; likewise.
-        slip_ns: when something first slipped off an edge of a plate [ns], or None.
-        slip_force: with what force [N].
-        cut_ns: when the rig obeyed the first cut after the hit [ns], or None.
-        plate: true load of the force sensors over the first contact; None: there was none, or no sensors.
-        traction: pull, slip, speed and sinkage before the drives were cut; None: of no experiment of traction.
-        outside: what its models hold for and the rig left first; None: it stayed within.
-        capture: what the grapple of a space arm did; None: there is none.
-        loads: true wheel loads (`models.plant.load_history.LoadHistory.rows`); None: they are not noted.
-        motion: true motion (`models.plant.motion_history.MotionHistory.rows`); None: it is not noted.
-        plant_loop: how the process of the rig kept up: ticks, late, skipped, cost_us of a tick; None: it has none.
-    """
-
-    contact_force_peak: float = math.nan
-    hit_speed: float = 0.0
-    hit_ns: int | None = None
-    hit_energy: float = math.nan
-    hit_energy_on_ground: float = math.nan
-    hit_heading: float | None = None
+    contact_force_peak: float = math.nan  # largest sum of both front wheels' normal forces on the obstacle [N]
+    hit_speed: float = 0.0  # forward speed of the rover when a wheel first touched it [m/s]
+    hit_ns: int | None = None  # when that was [ns], or None; what follows, up to `plate`, is not known without it
+    hit_energy: float = math.nan  # effective kinetic energy then [J]
+    hit_energy_on_ground: float = math.nan  # the same with the ground's active constraints [J]
+    hit_heading: float | None = None  # heading then [rad]; None: the rig does not veer
+    # how far to port the starboard wheel then was of where it hits if all is straight [m]; likewise.
     hit_across: float | None = None
-    slip_ns: int | None = None
-    slip_force: float = math.nan
-    cut_ns: int | None = None
+    slip_ns: int | None = None  # when something first slipped off an edge of a plate [ns], or None
+    slip_force: float = math.nan  # with what force [N]
+    cut_ns: int | None = None  # when the rig obeyed the first cut after the hit [ns], or None
+    # true load of the force sensors over the first contact; None: there was none, or no sensors.
     plate: PlateTruth | None = None
+    # pull, slip, speed and sinkage before the drives were cut; None: of no experiment of traction.
     traction: Traction | None = None
-    outside: RangeExit | None = None
-    capture: CaptureTruth | None = None
+    outside: RangeExit | None = None  # what its models hold for and the rig left first; None: it stayed within
+    capture: CaptureTruth | None = None  # what the grapple of a space arm did; None: there is none
+    # true wheel loads (`models.plant.load_history.LoadHistory.rows`); None: they are not noted.
     loads: FloatArray | None = None
+    # true motion (`models.plant.motion_history.MotionHistory.rows`); None: it is not noted.
     motion: FloatArray | None = None
+    # how the process of the rig kept up: ticks, late, skipped, cost_us of a tick; None: it has none.
     plant_loop: dict[str, Any] | None = None
 
     @classmethod
     def of(cls, plant: Plant, known: GroundTruth | None = None) -> GroundTruth:
-        """All that a plant can tell now.
-
-        Args:
-            plant: of the simulated rig.
-            known: what it told before, from which the energies at the hit are taken if they are there.
-        """
+        """All that a plant can tell now. The energies at the hit are taken from `known` if they are there."""
         at_hit: Columns = {}
         if plant.hit_ns is not None:
             heading, across = plant.hit_askew
@@ -166,9 +139,7 @@ class GroundTruth:
     def received(cls, answer: Mapping[str, Any], start_ns: int = 0) -> GroundTruth:
         """From what the control socket answers to `truth` (`truth_answer`).
 
-        Args:
-            answer: as it came.
-            start_ns: t = 0 of the run on the clock of its times [ns].
+        t = 0 of the run is `start_ns` on the clock of its times [ns].
         """
         columns: Columns = {name: math.nan if value is None else value for name, value in answer.items()}
         histories = {name: _since(start_ns, rows) for name, rows in columns.pop("histories").items()}
@@ -211,8 +182,7 @@ class GroundTruth:
     def columns(self, by_ns: int = 0) -> Columns:
         """Its numbers by name, those of `plate` as `plate.peak_N`, without what is None and the histories.
 
-        Args:
-            by_ns: by how much later all times are given [ns].
+        All times are later by `by_ns` [ns].
         """
         found: Columns = {}
         for field in fields(self):
@@ -224,8 +194,7 @@ class GroundTruth:
     def events(self, rate_hz: int) -> Iterator[Rows]:
         """As rows of `EVENT`, each with id 0 and the time of what it is about; none of a real rig.
 
-        Args:
-            rate_hz: of the loop.
+        `rate_hz` is that of the loop.
         """
 
         def event(name: str, t_ns: int, value: float, limit: float, detail: str) -> Rows:
@@ -245,9 +214,7 @@ class GroundTruth:
 def packed(ground_truth: GroundTruth, by_ns: int) -> bytes:
     """The truth as the field `content` of `GROUND_TRUTH`: JSON, with null for what is no number.
 
-    Args:
-        ground_truth: as the plant tells it.
-        by_ns: by how much later its times are on the clock of the published times [ns].
+    Its times are later by `by_ns` on the clock of the published times [ns].
     """
     columns = ground_truth.columns(by_ns)
     no_number = [name for name, value in columns.items() if isinstance(value, float) and math.isnan(value)]

@@ -11,7 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from drivers.host import COMPUTER, Host
-from drivers.sim.protocol.plant_ports import Instrument
+from drivers.sim.protocol.plant_ports import AxlePorts, CylinderPorts, Instrument, Servos
 from hil.config import Config
 from hil.ipc.shared_types import GROUND_TRUTH, LATE, history_dtypes
 from hil.ipc.shm import Mailbox, Ring
@@ -42,9 +42,7 @@ def readings_dtype(channels: int) -> np.dtype[Any]:
 class SimulatorMemory:
     """The memory of a simulated rig; each mailbox and ring has one writer. Commands have the time at which they act.
 
-    Args:
-        folder: of the rig, which contains `config.json`.
-        config: of the rig, to create the files; None: open existing files.
+    With a config the files are created; without one existing files are opened.
 
     Attributes:
         sampled: samples by the name of their link.
@@ -106,138 +104,120 @@ class SimulatorMemory:
             part.close()
 
 
-class WheelsInMemory:
-    """`drivers.sim.protocol.plant_ports.AxlePorts`, for processes other than the plant's."""
+class _PortsInMemory:
+    """Ports to the plant for other processes than its own: a mailbox of what is, and a ring of commands."""
+
+    def __init__(self, now: Mailbox, commands: Ring, host: Host) -> None:
+        self._now, self._commands, self._host = now, commands, host
+        self._row, self._command = np.zeros(1, now.dtype), np.zeros(1, commands.dtype)
+
+    def _read(self, name: str, place: int) -> float:
+        self._now.read(self._row)
+        return float(self._row[name][0, place])
+
+    def _write(self, place: int, **numbers: float) -> None:
+        """Command one part; all others keep their commands."""
+        for name, number in numbers.items():
+            self._command[name][0, place] = number
+        self._command["t_ns"] = self._host.now_ns()
+        self._commands.append(self._command)
+
+
+class WheelsInMemory(_PortsInMemory, AxlePorts):
+    """The axles; a rig that has no motor parameters holds, for a duty, that share of a no-load speed."""
 
     def __init__(self, memory: SimulatorMemory, host: Host = COMPUTER) -> None:
-        self._host = host
-        self._now, self._commands = memory.wheels, memory.wheel_commands
-        self._row, self._command = np.zeros(1, self._now.dtype), np.zeros(1, self._commands.dtype)
+        super().__init__(memory.wheels, memory.wheel_commands, host)
         self._command["cut"] = 1
         self._takes_duty = "duty" in (self._command.dtype.names or ())
 
+    @override
     def speed_radps(self, wheel: int) -> float:
-        """Speed of an axle [rad/s]."""
-        self._now.read(self._row)
-        return float(self._row["speed_radps"][0, wheel])
+        return self._read("speed_radps", wheel)
 
+    @override
     def angle_rad(self, wheel: int) -> float:
-        """Angle turned since the start [rad]."""
-        self._now.read(self._row)
-        return float(self._row["angle_rad"][0, wheel])
+        return self._read("angle_rad", wheel)
 
+    @override
     def current_A(self, wheel: int) -> float:
-        """Current of a wheel's motor [A]."""
-        self._now.read(self._row)
-        return float(self._row["current_A"][0, wheel])
+        return self._read("current_A", wheel)
 
+    @override
     def supply_V(self) -> float:
-        """Voltage of the motors' supply [V]."""
         self._now.read(self._row)
         return float(self._row["supply_V"][0])
 
+    @override
     def hold(self, wheel: int, speed_radps: float) -> None:
-        """Control a wheel to a speed [rad/s]."""
-        self._command["cut"][0, wheel], self._command["speed_radps"][0, wheel] = 0, speed_radps
-        if self._takes_duty:
-            self._command["duty"][0, wheel] = math.nan
-        self._write()
+        by_speed = {"duty": math.nan} if self._takes_duty else {}
+        self._write(wheel, cut=0, speed_radps=speed_radps, **by_speed)
 
+    @override
     def drive(self, wheel: int, duty: float) -> None:
-        """Drive a wheel by duty; a rig that has no motor parameters holds that share of a no-load speed."""
         if duty == 0.0:
             self.cut(wheel)
         elif not self._takes_duty:
             self.hold(wheel, duty * NO_LOAD_RADPS)
         else:
-            self._command["cut"][0, wheel], self._command["duty"][0, wheel] = 0, duty
-            self._write()
+            self._write(wheel, cut=0, duty=duty)
 
+    @override
     def cut(self, wheel: int) -> None:
-        """Set the output to zero."""
-        self._command["cut"][0, wheel], self._command["speed_radps"][0, wheel] = 1, 0.0
-        self._write()
-
-    def _write(self) -> None:
-        self._command["t_ns"] = self._host.now_ns()
-        self._commands.append(self._command)
+        self._write(wheel, cut=1, speed_radps=0.0)
 
 
-class CylindersInMemory:
-    """`drivers.sim.protocol.plant_ports.CylinderPorts`, for processes other than the plant's."""
+class CylindersInMemory(_PortsInMemory, CylinderPorts):
+    """Valves and regulators."""
 
     def __init__(self, memory: SimulatorMemory, host: Host = COMPUTER) -> None:
-        layout, self._host = memory.config.layout, host
+        super().__init__(memory.pressures, memory.valve_commands, host)
+        layout = memory.config.layout
         self.valves, self.regulators = len(layout.valves), len(layout.regulators)
-        self._now, self._commands = memory.pressures, memory.valve_commands
-        self._row, self._command = np.zeros(1, self._now.dtype), np.zeros(1, self._commands.dtype)
 
+    @override
     def power(self, valve: int, on: bool) -> None:
-        """Switch the power of a valve on or off."""
-        self._command["powered"][0, valve] = on
-        self._write()
+        self._write(valve, powered=on)
 
+    @override
     def pressure_Pa(self, valve: int) -> float:
-        """Gauge pressure at a valve [Pa]."""
-        self._now.read(self._row)
-        return float(self._row["pressure_Pa"][0, valve])
+        return self._read("pressure_Pa", valve)
 
+    @override
     def regulate(self, regulator: int, pressure_Pa: float) -> None:
-        """Set a regulator to a gauge pressure [Pa]."""
-        self._command["regulators_Pa"][0, regulator] = pressure_Pa
-        self._write()
-
-    def _write(self) -> None:
-        self._command["t_ns"] = self._host.now_ns()
-        self._commands.append(self._command)
+        self._write(regulator, regulators_Pa=pressure_Pa)
 
 
-class ServosInMemory:
-    """`drivers.sim.protocol.plant_ports.Servos`, for processes other than the plant's."""
+class ServosInMemory(_PortsInMemory, Servos):
+    """The driven joints."""
 
     def __init__(self, memory: SimulatorMemory, host: Host = COMPUTER) -> None:
-        self._host = host
-        self._now, self._commands = memory.servos, memory.servo_commands
-        self._row, self._command = np.zeros(1, self._now.dtype), np.zeros(1, self._commands.dtype)
+        super().__init__(memory.servos, memory.servo_commands, host)
         self._command["servo_cut"] = 1
 
+    @override
     def angle_rad(self, joint: int) -> float:
-        """Angle of a joint [rad]."""
-        self._now.read(self._row)
-        return float(self._row["angle_rad"][0, joint])
+        return self._read("angle_rad", joint)
 
+    @override
     def speed_radps(self, joint: int) -> float:
-        """Its rate [rad/s]."""
-        self._now.read(self._row)
-        return float(self._row["speed_radps"][0, joint])
+        return self._read("speed_radps", joint)
 
+    @override
     def current_A(self, joint: int) -> float:
-        """Current of its motor [A]."""
-        self._now.read(self._row)
-        return float(self._row["current_A"][0, joint])
+        return self._read("current_A", joint)
 
+    @override
     def hold(self, joint: int, angle_rad: float) -> None:
-        """Control a joint to an angle [rad]."""
-        self._command["servo_cut"][0, joint], self._command["angle_rad"][0, joint] = 0, angle_rad
-        self._write()
+        self._write(joint, servo_cut=0, angle_rad=angle_rad)
 
+    @override
     def cut(self, joint: int) -> None:
-        """Set the output to zero."""
-        self._command["servo_cut"][0, joint] = 1
-        self._write()
-
-    def _write(self) -> None:
-        self._command["t_ns"] = self._host.now_ns()
-        self._commands.append(self._command)
+        self._write(joint, servo_cut=1)
 
 
 class InstrumentInMemory(Instrument):
-    """`drivers.sim.protocol.plant_ports.Instrument`, for processes other than the plant's.
-
-    Args:
-        memory: of the rig.
-        role: of the instrument.
-    """
+    """`drivers.sim.protocol.plant_ports.Instrument`, for processes other than the plant's."""
 
     def __init__(self, memory: SimulatorMemory, role: str) -> None:
         self.channels = memory.config.layout.parts(role)
@@ -254,11 +234,7 @@ class InstrumentInMemory(Instrument):
 
 
 class ReadingsPublisher:
-    """Publishes the readings of a plant's instrument, whose numbers go on when another plant takes its place.
-
-    Args:
-        mailbox: of the instrument.
-    """
+    """Publishes the readings of a plant's instrument, whose numbers go on when another plant takes its place."""
 
     def __init__(self, mailbox: Mailbox) -> None:
         self._mailbox, self._row = mailbox, np.zeros(1, mailbox.dtype)
@@ -267,9 +243,7 @@ class ReadingsPublisher:
     def hand_out(self, instrument: InstrumentOnRig, start_ns: int) -> None:
         """Publish the newest readings, if there are new ones.
 
-        Args:
-            instrument: of the plant.
-            start_ns: t = 0 of the plant on the clock of the published times [ns].
+        t = 0 of the plant is `start_ns` on the clock of the published times [ns].
         """
         newest = instrument.since(0)[-READINGS_KEPT:]
         if not newest or self._first + newest[-1][0] == self._newest:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from typing import TypeAlias
@@ -16,7 +17,6 @@ import numpy as np
 from drivers.host import COMPUTER, Host
 from hil.config.rig import Rig
 from hil.ipc.run_memory import LatenessLog
-from hil.ipc.shm import Ring
 from hil.processes.lifecycle import Reporter
 from hil.realtime import RightsWanted, rights
 from hil.realtime.rights import monotonic_sleeper
@@ -49,13 +49,9 @@ def at_once(build: Callable[[], Plant]) -> Future[Plant]:
 class RealtimePlant:
     """A plant that moves in rounds, publishes its state, and can be put back to the start.
 
-    A command acts at the time at which its device took it, wherever that lies in a round.
-
-    Args:
-        memory: of the rig.
-        start_ns: its t = 0 [ns of CLOCK_MONOTONIC].
-        host: whose clock is used.
-        aside: builds a new plant while this one keeps running, so that connected drivers miss no sample.
+    A command acts at the time at which its device took it, wherever that lies in a round. Its t = 0 is `start_ns` [ns
+    of CLOCK_MONOTONIC]. `aside` builds a new plant while this one keeps running, so that connected drivers miss no
+    sample.
 
     Attributes:
         rounds: when they are due.
@@ -67,7 +63,8 @@ class RealtimePlant:
         self._memory, self._config, self._host = memory, memory.config, host
         self._start_ns = self._offset_ns = start_ns
         self._seen = 0  # of the requests to put the rover back
-        self._commands = [ring.reader("plant") for ring in self._rings()]
+        rings = memory.wheel_commands, memory.valve_commands, memory.servo_commands
+        self._commands = [ring.reader("plant") for ring in rings]
         boxes = memory.wheels, memory.pressures, memory.servos
         self._wheels, self._pressures, self._servos = (np.zeros(1, box.dtype) for box in boxes)
         self._reset_command, self._reset_done = np.zeros(1, RESET), np.zeros(1, RESET_DONE)
@@ -96,7 +93,8 @@ class RealtimePlant:
             return True
         before_ns, t_ns = plant.t_ns, now_ns - self._offset_ns
         speed_before, angles_before = plant.wheel_speed, plant.servo_angle
-        for command in sorted(self._new_commands(), key=itemgetter("t_ns")):
+        new = chain.from_iterable(cursor.read(COMMANDS_KEPT) for cursor in self._commands if cursor.depth)
+        for command in sorted(new, key=itemgetter("t_ns")):
             self._advance(plant, min(int(command["t_ns"]) - self._offset_ns, t_ns))
             self._obey(plant, command)
         self._advance(plant, t_ns)
@@ -116,16 +114,6 @@ class RealtimePlant:
         self._hand_out(plant)
         return False
 
-    def _rings(self) -> tuple[Ring, ...]:
-        """Of the commands to its devices."""
-        return self._memory.wheel_commands, self._memory.valve_commands, self._memory.servo_commands
-
-    def _new_commands(self) -> Iterator[np.void]:
-        """Commands to wheels, valves and driven joints since the last round."""
-        for cursor in self._commands:
-            if cursor.depth:
-                yield from cursor.read(COMMANDS_KEPT)
-
     def _obey(self, plant: Plant, command: np.void) -> None:
         """Apply a command to the wheels, to the driven joints or to the valves."""
         layout = self._config.layout
@@ -142,7 +130,7 @@ class RealtimePlant:
             plant.set_regulators(command["regulators_Pa"][:-1].tolist())
 
     def _advance(self, plant: Plant, t_ns: int) -> None:
-        """Advance the plant to a time of its own [ns]."""
+        """Advance the plant to one of its own times [ns]."""
         while t_ns - plant.t_ns > LEAP_NS:  # this process was not scheduled: it logs the lateness and catches up
             plant.advance(plant.t_ns + LEAP_NS)
             self._hand_out(plant)
@@ -218,8 +206,8 @@ def run_plant(lifecycle: Reporter, folder: Path) -> None:
         lock_memory=wanted.lock_memory,
         freeze_gc=True,
     )
-    with rights(asked) as granted, ThreadPoolExecutor(max_workers=1) as beside:
-        realtime, sleep_until = RealtimePlant(memory, time.monotonic_ns(), aside=beside.submit), monotonic_sleeper()
+    with rights(asked) as granted, ThreadPoolExecutor(max_workers=1) as builder:
+        realtime, sleep_until = RealtimePlant(memory, time.monotonic_ns(), aside=builder.submit), monotonic_sleeper()
         moved, rounds = LatenessLog(memory.late["plant"]).of("plant"), realtime.rounds
         lifecycle.ready(granted)
         while not lifecycle.ending:

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -31,15 +31,7 @@ Progress = Callable[[str], None]
 
 
 class RigProcess:
-    """A process of the simulated rig.
-
-    Args:
-        module: of `hil.simulator`.
-        folder: of the rig.
-
-    Raises:
-        DeviceError: it could not start.
-    """
+    """A process of the simulated rig. Raises DeviceError: it could not start."""
 
     def __init__(self, module: str, folder: Path) -> None:
         self.name = module
@@ -66,20 +58,11 @@ class RigProcess:
         """End it."""
         self._process.end(END_S)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 class _RigServer:
     """The complete rig: plant, serial devices, device server and control socket.
 
-    Args:
-        config: of the rig.
-        folder: for its sockets and ports; exists and is empty.
-        stack: closes the rig.
+    The folder for its sockets and ports is there and empty. `stack` closes the rig.
 
     Attributes:
         endpoints: addresses by name, as `hil sim --endpoints` writes them.
@@ -87,10 +70,11 @@ class _RigServer:
 
     def __init__(self, config: Config, folder: Path, stack: ExitStack) -> None:
         self._memory = SimulatorMemory(folder, config)
-        self._plant = stack.enter_context(RigProcess("plant", folder))
-        self._serial = stack.enter_context(RigProcess("serial", folder))
-        self._daq = stack.enter_context(RigProcess("daq", folder)) if has_server(config.devices, config.daq) else None
-        self._children = [child for child in (self._plant, self._serial, self._daq) if child is not None]
+        self._children: dict[str, RigProcess] = {}
+        for module in ("plant", "serial", *(["daq"] if has_server(config.devices, config.daq) else [])):
+            self._children[module] = child = RigProcess(module, folder)
+            stack.callback(child.close)
+        self._serial = self._children["serial"]
         self._control = ControlServer(
             folder / "control",
             {
@@ -106,15 +90,14 @@ class _RigServer:
             owned=("place",),  # or a second run would move the rover under the first
         )
         stack.callback(self._control.close)
-        self.endpoints: dict[str, str] = {
-            **self._serial.message["endpoints"],
-            **(self._daq.message["endpoints"] if self._daq else {}),
-            "control": str(folder / "control"),
-        }
+        self.endpoints: dict[str, str] = {}
+        for child in self._children.values():
+            self.endpoints |= child.message.get("endpoints", {})
+        self.endpoints["control"] = str(folder / "control")
 
     def serve(self, stop_flag: StopFlag) -> None:
         """Serve until `stop_flag` is set. Raises DeviceError: one of its processes has ended by itself."""
-        children = self._children
+        children = self._children.values()
         self._control.serve(lambda: not (stop_flag.ending or any(child.ended for child in children)))
         if not stop_flag.ending:
             lost = ", ".join(child.name for child in children if child.ended)
@@ -126,9 +109,9 @@ class _RigServer:
 
     def _chassis(self) -> RigProcess:
         """The process of the NI chassis. Raises ValueError: the rig has none."""
-        if self._daq is None:
+        if "daq" not in self._children:
             raise ValueError("this rig has no data acquisition")
-        return self._daq
+        return self._children["daq"]
 
     def _ground_truth(self, command: dict[str, Any]) -> dict[str, Any]:
         """Values known only to the plant; times are of CLOCK_MONOTONIC."""
@@ -166,14 +149,10 @@ class _RigServer:
 def serve_rig(config: Config, endpoints: Path | None, stop_flag: StopFlag, progress: Progress) -> None:
     """Serve a simulated rig until `stop_flag` is set.
 
-    Args:
-        config: of the rig.
-        endpoints: file for the endpoints, written once all of them listen and removed at the end.
-        stop_flag: tells when to end.
-        progress: receives the endpoints, one line each.
+    `endpoints` is written once all of them listen, and removed at the end. `progress` receives each of them, one line
+    each.
 
-    Raises:
-        DeviceError: a process of the rig could not start, or ended.
+    Raises DeviceError: a process of the rig could not start, or ended.
     """
     with tempfile.TemporaryDirectory(prefix="hil-sim-") as name, ExitStack() as stack:
         progress("settling the rover on its ground")

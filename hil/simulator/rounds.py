@@ -18,12 +18,8 @@ class PlantRounds:
     """A grid of times for the plant's rounds: the ends of the blocks in which its samples are read.
 
     Each round is a wake-up, after which code and data come from memory, so one round of 3 ms takes a third of the time
-    of three rounds of 1 ms. Commands lose nothing: they have their own time.
-
-    Args:
-        sampled: the samples that the rounds follow; None: there are none.
-        rate_hz: their rate; 0: there are none.
-        start_ns: time of sample 0 [ns of CLOCK_MONOTONIC].
+    of three rounds of 1 ms. Commands lose nothing: they have their own time. Sample 0 is at `start_ns` [ns of
+    CLOCK_MONOTONIC]. Without samples to follow, `sampled` is None or the rate 0.
 
     Attributes:
         ticks: rounds so far.

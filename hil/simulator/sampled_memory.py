@@ -28,12 +28,6 @@ BLOCKS = np.dtype([("first", "<i8"), ("every", "<i8")])
 class SampledMemory:
     """Newest samples of all channels, and how many there have been; the plant's process writes them.
 
-    Args:
-        folder: of the rig.
-        prefix: of the names of its files.
-        channels: how many there are.
-        create: make the files, or open them.
-
     Attributes:
         volts: (REMEMBERED, channels) [V], of load channels in the unit of each; sample n lies in row n % REMEMBERED.
     """
@@ -59,10 +53,7 @@ class SampledMemory:
 class SamplePublisher:
     """Publishes the samples of a plant, and goes on counting when another plant takes its place.
 
-    Args:
-        memory: of the samples.
-        rate_hz: samples a second and channel; 0: there are none.
-        start_ns: time of the first sample [ns of CLOCK_MONOTONIC].
+    The first sample is at `start_ns` [ns of CLOCK_MONOTONIC]; rate 0: there are none.
     """
 
     def __init__(self, memory: SampledMemory, rate_hz: int, start_ns: int) -> None:
@@ -98,8 +89,7 @@ class SamplePublisher:
 class AnalogInMemory(Analog):
     """`drivers.sim.protocol.plant_ports.Analog`, for processes other than the plant's; the plant must be running.
 
-    Raises:
-        RuntimeError: it is not.
+    Raises RuntimeError: it is not.
     """
 
     def __init__(self, memory: SampledMemory) -> None:
@@ -111,8 +101,8 @@ class AnalogInMemory(Analog):
         self._row, self._blocks = np.zeros(1, TAKEN), np.zeros(1, BLOCKS)
         self.channels = memory.volts.shape[1]
 
+    @override
     def taken(self) -> int:
-        """Number of samples of each channel taken so far."""
         self._taken.read(self._row)
         return int(self._row["samples"][0])
 
@@ -132,25 +122,19 @@ class AnalogInMemory(Analog):
             self._blocks[0] = (first, count)
             self._memory.blocks.write(self._blocks)
 
+    @override
     def copy(self, first: int, volts: NDArray[np.float64]) -> None:
-        """Copy samples from `first` on into volts (n, channels) [V]. Raises OverflowError: they are overwritten."""
         np.take(self._memory.volts, np.arange(first, first + len(volts)) % REMEMBERED, axis=0, out=volts)
         if self.taken() - first > REMEMBERED:
             raise OverflowError(f"sample {first} is gone: {self.taken()} taken, the last {REMEMBERED} kept")
 
+    @override
     def at_ns(self, sample: int) -> int:
-        """Time at which a sample is taken [ns of CLOCK_MONOTONIC]."""
         return self._start_ns + sample * 1_000_000_000 // self.rate_hz
 
 
 class ReadingsInMemory(Instrument):
-    """`drivers.sim.protocol.plant_ports.LoadReadings`, for processes other than the plant's.
-
-    Args:
-        memory: of the samples.
-        channels: their names.
-        rate_hz: samples a second.
-    """
+    """`drivers.sim.protocol.plant_ports.LoadReadings`, for processes other than the plant's."""
 
     def __init__(self, memory: SampledMemory, channels: tuple[str, ...], rate_hz: float) -> None:
         self._memory, self._row, self._clock = memory, np.zeros(1, TAKEN), np.zeros(1, CLOCK)

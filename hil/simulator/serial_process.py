@@ -1,7 +1,4 @@
-"""All devices of a simulated rig on serial lines and UDP ports, in one process.
-
-Which simulated devices are connected to which line: as in the config, or as in a typical lab.
-"""
+"""All devices of a simulated rig on serial lines and UDP ports, in one process."""
 
 from __future__ import annotations
 
@@ -62,11 +59,7 @@ _SEEN = ("stops", "starts", "timeouts", "switched")
 class SerialLines:
     """The lines of a rig, by the names of its endpoints.
 
-    Args:
-        memory: of the rig.
-        host: whose clock is used.
-        terminal: makes the terminal that the drivers open at a path.
-        network: makes that of a device on the network.
+    `terminal` makes what the drivers open at a path, `network` that of a device on the network.
     """
 
     def __init__(

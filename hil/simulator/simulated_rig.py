@@ -151,11 +151,7 @@ class _Counters(Protocol):
 class GroundTruthPublisher:
     """Publishes values known only to the simulated rig.
 
-    Args:
-        mailbox: of `GROUND_TRUTH`.
-        plant: of the rig.
-        start_ns: its t = 0 on the clock of the published times [ns].
-        histories: mailboxes of the histories that are kept, by name.
+    t = 0 of the plant is `start_ns` on the clock of the published times [ns].
     """
 
     def __init__(

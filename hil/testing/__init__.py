@@ -37,19 +37,16 @@ __all__ = [
 pytest_plugins = ("hil.testing.plugin",)
 # Module of each name, imported when the name is used first.
 _MODULES = {
-    "VirtualBench": "bench",
-    "amplifier": "modbus",
-    "distance_sensor": "instruments",
-    "encoders": "modbus",
-    "imu": "instruments",
-    "motion_capture": "instruments",
-    "ni_chassis": "ni",
-    "regulators": "modbus",
-    "relay_board": "modbus",
-    "rig": "whole_rig",
-    "roboclaw": "motor_controllers",
-    "roboclaw_servos": "motor_controllers",
-    "roboteq": "motor_controllers",
+    name: module
+    for module, names in {
+        "bench": "VirtualBench",
+        "instruments": "distance_sensor imu motion_capture",
+        "modbus": "amplifier encoders regulators relay_board",
+        "motor_controllers": "roboclaw roboclaw_servos roboteq",
+        "ni": "ni_chassis",
+        "whole_rig": "rig",
+    }.items()
+    for name in names.split()
 }
 
 

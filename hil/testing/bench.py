@@ -1,7 +1,4 @@
-"""Where simulated devices are: on this computer in real time, or on one in virtual time.
-
-What simulated devices on a line have in common: where they are reached, and their faults.
-"""
+"""Where simulated devices are, on this computer or on one in virtual time, and what all on a line have in common."""
 
 from __future__ import annotations
 
@@ -12,17 +9,16 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
+from typing_extensions import override
+
+from drivers.host import COMPUTER, Host
 from drivers.sim.protocol.line import Line, LineFault, SimulatedPort, SimulatedSerialDevice, serve_lines
 from drivers.sim.protocol.plant_ports import NEVER_NS
 from drivers.sim.protocol.udp import UdpTerminal
 from hil.processes.lifecycle import ServedProcess
 from hil.testing.faults import ALWAYS, KINDS, FaultKind, ReportedValue, check_fault, line_fault, misread
-
-if TYPE_CHECKING:
-    from drivers.host import Host
-
 
 # A driver that does not get there within so long has failed [s of virtual time].
 PATIENCE_S = 10.0
@@ -44,20 +40,14 @@ class Place(Protocol):
         """Connect a device; `stack` disconnects it."""
 
 
-class Computer:
+class Computer(Place):
     """This computer: a device has a thread, and a pseudo-terminal or a UDP port."""
 
+    host = COMPUTER
     now_ns = staticmethod(time.monotonic_ns)
 
-    @property
-    def host(self) -> Host:
-        """This computer."""
-        from drivers.host import COMPUTER
-
-        return COMPUTER
-
+    @override
     def connect(self, name: str, port: SimulatedPort, stack: ExitStack) -> Line:
-        """See Place."""
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rover-hil-")))
         if port.network:
             line = Line(folder / name, port.device, port.baud, port.turnaround_ns, UdpTerminal, network=True)
@@ -104,7 +94,7 @@ class VirtualBench:
         return self._time.now_ns
 
     def connect(self, name: str, port: SimulatedPort, stack: ExitStack) -> Line:
-        """See Place."""
+        """Connect a device; `stack` disconnects it."""
         from drivers.sim.virtual.serial import VirtualLines
 
         terminal: Any = self.host.network_terminal if port.network else self.host.terminal
@@ -128,10 +118,7 @@ class VirtualBench:
     def step_until(self, driver: Any, done: Callable[[], Sample], within_s: float = PATIENCE_S) -> Sample:
         """Let a driver work until `done` returns something true; that is returned.
 
-        Args:
-            driver: with a `step`.
-            done: looked at after each step.
-            within_s: how long at the most [s of virtual time].
+        `done` is looked at after each step.
 
         Raises:
             TimeoutError: it was not so within that time.

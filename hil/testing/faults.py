@@ -26,14 +26,7 @@ KINDS = (*_LINE, "unplugged", "wrong_value")
 
 
 def line_fault(kind: str, answers: int, until_ns: int, late_ms: float) -> LineFault:
-    """The fault of a line.
-
-    Args:
-        kind: one of KINDS, but for wrong_value.
-        answers: how many it changes.
-        until_ns: when it ends [ns].
-        late_ms: of a late answer [ms].
-    """
+    """The fault of a line, for each of KINDS but wrong_value; it ends at `until_ns`."""
     if kind == "unplugged":
         return LineFault("disconnect")
     named, requests = _LINE[kind]
@@ -59,12 +52,7 @@ class ReportedValue(Protocol):
 
 
 class _MisreadingDevice(SimulatedSerialDevice):
-    """A `SimulatedSerialDevice` whose readings can be wrong, in frames that are right.
-
-    Args:
-        device: the device.
-        measured: what it reports.
-    """
+    """A `SimulatedSerialDevice` whose readings can be wrong, in frames that are right."""
 
     def __init__(self, device: SimulatedSerialDevice, measured: ReportedValue) -> None:
         self._device, self._measured = device, measured
@@ -97,7 +85,7 @@ class _MisreadingDevice(SimulatedSerialDevice):
             self._measured.reading_error = 0.0
 
 
-class _MisreadStream(_MisreadingDevice):
+class _MisreadStream(_MisreadingDevice, Streaming):
     """The same of a device that also sends without being asked."""
 
     _device: Any
@@ -108,8 +96,8 @@ class _MisreadStream(_MisreadingDevice):
         due_ns: int = self._wrong(now_ns, lambda: self._device.wake(now_ns))
         return due_ns
 
+    @override
     def unasked(self, now_ns: int) -> Sequence[tuple[int, bytes]]:
-        """See `drivers.sim.protocol.line.Streaming`."""
         messages: Sequence[tuple[int, bytes]] = self._device.unasked(now_ns)
         self._answers -= len(messages)
         return messages

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import pytest
 
@@ -25,53 +25,52 @@ def virtual_bench() -> Iterator[VirtualBench]:
         yield bench
 
 
-@pytest.fixture
-def simulated_roboclaw() -> Iterator[RoboClaw]:
-    """A RoboClaw at address 0x80 on a pseudo-terminal; for several, use `hil.testing.roboclaw((0x80, 0x81))`."""
-    with testing.roboclaw() as device:
-        yield device
+Device = TypeVar("Device")
+Fixture: TypeAlias = Callable[[], Iterator[Device]]
 
 
-@pytest.fixture
-def simulated_roboclaw_servos() -> Iterator[RoboClawServos]:
-    """A RoboClaw in position mode at address 0x80 on a pseudo-terminal, with a driven joint on each channel."""
-    with testing.roboclaw_servos() as device:
-        yield device
+def _device_fixture(name: str, words: str) -> Fixture[Any]:
+    """A fixture that is the device of that name in `hil.testing`, with its own defaults."""
+
+    def device() -> Iterator[Any]:
+        with getattr(testing, name)() as made:
+            yield made
+
+    device.__doc__ = words
+    return pytest.fixture(device, name=f"simulated_{name}")
 
 
-@pytest.fixture
-def simulated_roboteq() -> Iterator[Roboteq]:
-    """A dual-channel Roboteq controller in closed-loop speed mode on a pseudo-terminal."""
-    with testing.roboteq() as device:
-        yield device
-
-
-@pytest.fixture
-def simulated_relay_board() -> Iterator[ModbusRelayBoard]:
-    """A Modbus RTU relay board with 8 coils at address 1, 9600 baud, on a pseudo-terminal."""
-    with testing.relay_board() as device:
-        yield device
-
-
-@pytest.fixture
-def simulated_regulators() -> Iterator[PressureRegulators]:
-    """Two pressure regulators on Modbus RTU, holding registers 0 and 1, address 1, 9600 baud, on a pseudo-terminal."""
-    with testing.regulators() as device:
-        yield device
-
-
-@pytest.fixture
-def simulated_amplifier() -> Iterator[LoadAmplifier]:
-    """A two-channel amplifier of load cells on Modbus RTU, address 1, 115200 baud, on a pseudo-terminal."""
-    with testing.amplifier() as device:
-        yield device
-
-
-@pytest.fixture
-def simulated_encoders() -> Iterator[JointEncoders]:
-    """Two absolute encoders on Modbus RTU, addresses 1 and 2, 115200 baud, on a pseudo-terminal."""
-    with testing.encoders() as device:
-        yield device
+simulated_roboclaw: Fixture[RoboClaw] = _device_fixture(
+    "roboclaw",
+    "A RoboClaw at address 0x80 on a pseudo-terminal; for several, use `hil.testing.roboclaw((0x80, 0x81))`.",
+)
+simulated_roboclaw_servos: Fixture[RoboClawServos] = _device_fixture(
+    "roboclaw_servos",
+    "A RoboClaw in position mode at address 0x80 on a pseudo-terminal, with a driven joint on each channel.",
+)
+simulated_roboteq: Fixture[Roboteq] = _device_fixture(
+    "roboteq", "A dual-channel Roboteq controller in closed-loop speed mode on a pseudo-terminal."
+)
+simulated_relay_board: Fixture[ModbusRelayBoard] = _device_fixture(
+    "relay_board", "A Modbus RTU relay board with 8 coils at address 1, 9600 baud, on a pseudo-terminal."
+)
+simulated_regulators: Fixture[PressureRegulators] = _device_fixture(
+    "regulators",
+    "Two pressure regulators on Modbus RTU, holding registers 0 and 1, address 1, 9600 baud, on a pseudo-terminal.",
+)
+simulated_amplifier: Fixture[LoadAmplifier] = _device_fixture(
+    "amplifier", "A two-channel amplifier of load cells on Modbus RTU, address 1, 115200 baud, on a pseudo-terminal."
+)
+simulated_encoders: Fixture[JointEncoders] = _device_fixture(
+    "encoders", "Two absolute encoders on Modbus RTU, addresses 1 and 2, 115200 baud, on a pseudo-terminal."
+)
+simulated_distance_sensor: Fixture[StreamingInstrument] = _device_fixture(
+    "distance_sensor", "A Dimetix laser distance sensor on a pseudo-terminal, 8N1."
+)
+simulated_imu: Fixture[StreamingInstrument] = _device_fixture("imu", "A VectorNav VN-100 on a pseudo-terminal.")
+simulated_motion_capture: Fixture[StreamingInstrument] = _device_fixture(
+    "motion_capture", "A NatNet server on a UDP port of this computer."
+)
 
 
 @pytest.fixture
@@ -81,27 +80,6 @@ def simulated_ni_chassis() -> Iterator[NiChassis]:
 
     pytest.importorskip("nidaqmx", reason=f"simulated_ni_chassis needs nidaqmx: {install_command('ni')}")
     with testing.ni_chassis() as device:
-        yield device
-
-
-@pytest.fixture
-def simulated_distance_sensor() -> Iterator[StreamingInstrument]:
-    """A Dimetix laser distance sensor on a pseudo-terminal, 8N1."""
-    with testing.distance_sensor() as device:
-        yield device
-
-
-@pytest.fixture
-def simulated_imu() -> Iterator[StreamingInstrument]:
-    """A VectorNav VN-100 on a pseudo-terminal."""
-    with testing.imu() as device:
-        yield device
-
-
-@pytest.fixture
-def simulated_motion_capture() -> Iterator[StreamingInstrument]:
-    """A NatNet server on a UDP port of this computer."""
-    with testing.motion_capture() as device:
         yield device
 
 

@@ -32,14 +32,9 @@ class SettingError(ValueError):
 
 
 def make(name: str, settings: Mapping[str, Any]) -> Any:
-    """A device by its name.
+    """A device by its name. The settings are those of the function of that name in `hil.testing`.
 
-    Args:
-        name: one of DEVICES.
-        settings: of the function of that name in `hil.testing`.
-
-    Raises:
-        SettingError: it has no such setting, or not this value.
+    Raises SettingError: it has no such setting, or not this value.
     """
     try:
         function = getattr(hil.testing, name)
@@ -71,12 +66,8 @@ def serve(
 ) -> None:
     """Serve a device until `stop_flag` is set; obey commands, one JSON object a line on standard input.
 
-    Args:
-        device: made by `make`; it is closed at the end.
-        endpoints: file for its endpoint, written once it listens, and removed at the end; None: none.
-        stop_flag: tells when to end.
-        announce: called once with its name and where it is.
-        answer: called with the answer to each command.
+    The file `endpoints` is written once it listens, and removed at the end. `announce` is called once with its name and
+    where it is.
     """
     handlers = {
         "inject_fault": lambda command: _nothing(device.inject_fault(**command)),
@@ -89,7 +80,7 @@ def serve(
         stack.callback(device.close)
         where = {"address": device.address} if device.name == "ni_chassis" else {"path": device.path}
         if endpoints is not None:
-            _write(endpoints, {device.name: next(iter(where.values()))})
+            write_whole(endpoints, json.dumps({device.name: next(iter(where.values()))}, indent=2) + "\n")
             stack.callback(lambda: endpoints.unlink(missing_ok=True))
         baud = {} if device.name in ("ni_chassis", "motion_capture") else {"baud": device.baud}
         announce({"device": device.name, **where, **baud})
@@ -169,8 +160,3 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise ValueError(f"{type(value).__name__} has parts; name one of them")
-
-
-def _write(path: Path, content: Mapping[str, str]) -> None:
-    """In one go, so that a reader finds all or nothing."""
-    write_whole(path, json.dumps(content, indent=2) + "\n")

@@ -1,17 +1,19 @@
-"""Wheels with inertia and friction, for simulated drives to turn.
-
-Cylinders, voltages and readings for simulated devices to act on and to report: simple, and settable by a test.
-"""
+"""Wheels with inertia and friction, cylinders, voltages and readings of simulated devices, as a test sets them."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from threading import RLock
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
+
+from drivers.sim.protocol.plant_ports import Analog, AxlePorts, CylinderPorts, Instrument
 
 # Steps of a wheel that moves [ns].
 STEP_NS = 1_000_000
@@ -24,7 +26,49 @@ HOLD_S = 0.02
 WHEEL_SETTINGS = ("inertia_kgm2", "friction_Nm", "no_load_radps", "stall_Nm", "torque_per_A")
 
 
-class Wheel:
+class Turning(ABC):
+    """A wheel or a joint: it moves on with the time whenever it is read or commanded."""
+
+    def __init__(self, now_ns: Callable[[], int]) -> None:
+        self._now_ns, self._t_ns, self._angle_rad = now_ns, now_ns(), 0.0
+        self._lock = RLock()  # a test and the thread that serves the device use it
+
+    @property
+    def angle_rad(self) -> float:
+        """Angle of the axle or joint [rad], which an encoder counts; set it to put the joint there."""
+        with self._lock:
+            self._advance()
+            return self._angle_rad
+
+    @angle_rad.setter
+    def angle_rad(self, angle: float) -> None:
+        with self._lock:
+            self._advance()
+            self._angle_rad = float(angle)
+
+    @property
+    @abstractmethod
+    def speed_radps(self) -> float:
+        """Its rate [rad/s], of a wheel positive rolling forward."""
+
+    @property
+    @abstractmethod
+    def current_A(self) -> float:
+        """Current of its motor [A], positive where it drives forward; 0 when it is cut."""
+
+    @abstractmethod
+    def hold(self, target: float, /) -> None:
+        """Hold a speed of a wheel [rad/s], or an angle of a joint [rad]."""
+
+    @abstractmethod
+    def cut(self) -> None:
+        """The output is zero: a wheel coasts, a joint stays where it is."""
+
+    @abstractmethod
+    def _advance(self) -> None: ...
+
+
+class Wheel(Turning):
     """One wheel: inertia, dry friction, and a motor with a linear torque over speed.
 
     A drive that holds a speed has the motor's torque for it; one that is cut lets the wheel coast.
@@ -51,18 +95,17 @@ class Wheel:
         stall_Nm: float = 60.0,
         torque_per_A: float = 10.0,
     ) -> None:
+        super().__init__(now_ns)
         self.inertia_kgm2, self.friction_Nm, self.no_load_radps = inertia_kgm2, friction_Nm, no_load_radps
         self.stall_Nm, self.torque_per_A = stall_Nm, torque_per_A
         self.load_Nm, self.blocked = 0.0, False
         self.commanded_radps: float | None = None
         self.duty: float | None = None
-        self._now_ns, self._t_ns = now_ns, now_ns()
-        self._speed_radps = self._angle_rad = 0.0
-        self._lock = RLock()  # a test and the thread that serves the device use it
+        self._speed_radps = 0.0
 
     @property
+    @override
     def speed_radps(self) -> float:
-        """Speed of the axle [rad/s], positive rolling forward; set it to start from there."""
         with self._lock:
             self._advance()
             return self._speed_radps
@@ -74,30 +117,17 @@ class Wheel:
             self._speed_radps = float(speed)
 
     @property
-    def angle_rad(self) -> float:
-        """Angle of the axle [rad]; an encoder counts it."""
-        with self._lock:
-            self._advance()
-            return self._angle_rad
-
-    @angle_rad.setter
-    def angle_rad(self, angle: float) -> None:
-        with self._lock:
-            self._advance()
-            self._angle_rad = float(angle)
-
-    @property
+    @override
     def current_A(self) -> float:
-        """Current of the motor [A], positive where it drives forward."""
         with self._lock:
             self._advance()
             return self._torque_Nm() / self.torque_per_A
 
-    def hold(self, speed_radps: float) -> None:
-        """The drive holds a speed [rad/s]."""
+    @override
+    def hold(self, target: float, /) -> None:
         with self._lock:
             self._advance()
-            self.commanded_radps, self.duty = speed_radps, None
+            self.commanded_radps, self.duty = target, None
 
     def drive(self, duty: float) -> None:
         """The drive gives a share of the supply voltage, -1 to 1."""
@@ -105,8 +135,8 @@ class Wheel:
             self._advance()
             self.commanded_radps, self.duty = None, duty
 
+    @override
     def cut(self) -> None:
-        """The output is zero: the wheel coasts."""
         with self._lock:
             self._advance()
             self.commanded_radps = self.duty = None
@@ -130,6 +160,7 @@ class Wheel:
     def _friction(self, speed: float) -> float:
         return math.copysign(self.friction_Nm, speed) if speed else 0.0
 
+    @override
     def _advance(self) -> None:
         now_ns = self._now_ns()
         while self._t_ns < now_ns:
@@ -168,53 +199,61 @@ class Wheel:
         self._speed_radps = after
 
 
-class Wheels(Sequence[Wheel]):
-    """The wheels of simulated drives; the `drivers.sim.protocol.plant_ports.AxlePorts` of the device.
+Part = TypeVar("Part", bound=Turning)
+
+
+class TurnedParts(Sequence[Part]):
+    """Wheels or joints of a simulated device, which reads and commands them by their number.
 
     Attributes:
-        supply_volts: voltage of the motors' supply [V].
         reading_error: added to each reading of an angle [rad] and of a speed [rad/s]: a wrong encoder.
     """
 
-    def __init__(self, wheels: Sequence[Wheel], supply_volts: float = 24.0) -> None:
-        self._wheels, self.supply_volts = tuple(wheels), supply_volts
-        self.reading_error = 0.0
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts, self.reading_error = tuple(parts), 0.0
 
-    def __getitem__(self, place: int) -> Wheel:  # type: ignore[override]
-        return self._wheels[place]
+    def __getitem__(self, place: int) -> Part:  # type: ignore[override]
+        return self._parts[place]
 
     def __len__(self) -> int:
-        return len(self._wheels)
+        return len(self._parts)
 
-    def __iter__(self) -> Iterator[Wheel]:
-        return iter(self._wheels)
-
-    def speed_radps(self, wheel: int) -> float:
+    def speed_radps(self, place: int) -> float:
         """Speed as read [rad/s]."""
-        return self._wheels[wheel].speed_radps + self.reading_error
+        return self[place].speed_radps + self.reading_error
 
-    def angle_rad(self, wheel: int) -> float:
+    def angle_rad(self, place: int) -> float:
         """Angle as read [rad]."""
-        return self._wheels[wheel].angle_rad + self.reading_error
+        return self[place].angle_rad + self.reading_error
 
-    def hold(self, wheel: int, speed_radps: float) -> None:
-        """See Wheel."""
-        self._wheels[wheel].hold(speed_radps)
-
-    def drive(self, wheel: int, duty: float) -> None:
-        """See Wheel."""
-        self._wheels[wheel].drive(duty)
-
-    def cut(self, wheel: int) -> None:
-        """See Wheel."""
-        self._wheels[wheel].cut()
-
-    def current_A(self, wheel: int) -> float:
+    def current_A(self, place: int) -> float:
         """Current of a motor [A]."""
-        return self._wheels[wheel].current_A
+        return self[place].current_A
 
+    def hold(self, place: int, target: float) -> None:
+        """Hold a speed of a wheel [rad/s], or an angle of a joint [rad]."""
+        self[place].hold(target)
+
+    def cut(self, place: int) -> None:
+        """Set the output to zero."""
+        self[place].cut()
+
+
+class Wheels(TurnedParts[Wheel], AxlePorts):
+    """The wheels of simulated drives.
+
+    Attributes:
+        supply_volts: voltage of the motors' supply [V].
+    """
+
+    supply_volts = 24.0
+
+    @override
+    def drive(self, wheel: int, duty: float) -> None:
+        self[wheel].drive(duty)
+
+    @override
     def supply_V(self) -> float:
-        """Voltage of the supply [V]."""
         return self.supply_volts
 
 
@@ -222,13 +261,8 @@ class Wheels(Sequence[Wheel]):
 KEPT_S = 2.0
 
 
-class Cylinders:
+class Cylinders(CylinderPorts):
     """Chambers that fill through their valves towards the pressure of the supply; regulators set that pressure.
-
-    Args:
-        now_ns: the clock [ns].
-        valves: how many, each with a chamber.
-        regulators: how many.
 
     Attributes:
         supply_Pa: gauge pressure that a chamber with a powered valve fills to [Pa]; with regulators, that of the one
@@ -247,14 +281,14 @@ class Cylinders:
         self._filled: list[tuple[int, float]] = [(now_ns(), 0.0)] * valves  # since when, from which pressure
         self._lock = RLock()
 
+    @override
     def power(self, valve: int, on: bool) -> None:
-        """Switch a valve."""
         with self._lock:
             self._filled[valve] = (self._now_ns(), self.pressure(valve))
             self.powered[valve] = on
 
+    @override
     def regulate(self, regulator: int, pressure_Pa: float) -> None:
-        """Set a regulator [Pa, gauge]."""
         with self._lock:
             for valve in range(self.valves):
                 self._filled[valve] = (self._now_ns(), self.pressure(valve))
@@ -264,7 +298,8 @@ class Cylinders:
         """Gauge pressure of the chamber at a valve [Pa]."""
         with self._lock:
             since_ns, from_Pa = self._filled[valve]
-            to_Pa = self._supply(valve) if self.powered[valve] else 0.0
+            supply_Pa = self.set_Pa[valve % self.regulators] if self.regulators else self.supply_Pa
+            to_Pa = supply_Pa if self.powered[valve] else 0.0
             return to_Pa + (from_Pa - to_Pa) * math.exp(-(self._now_ns() - since_ns) * 1e-9 / self.fill_s)
 
     def set_pressure(self, valve: int, pressure_Pa: float) -> None:
@@ -272,21 +307,13 @@ class Cylinders:
         with self._lock:
             self._filled[valve] = (self._now_ns(), pressure_Pa)
 
+    @override
     def pressure_Pa(self, valve: int) -> float:
-        """Pressure as read [Pa]."""
         return self.pressure(valve) + self.reading_error
 
-    def _supply(self, valve: int) -> float:
-        return self.set_Pa[valve % self.regulators] if self.regulators else self.supply_Pa
 
-
-class Voltages:
+class Voltages(Analog):
     """Voltages of channels, each constant until set, or a function of time; sampled at a rate, and read one by one.
-
-    Args:
-        now_ns: the clock [ns].
-        channels: how many.
-        rate_hz: samples a second.
 
     Attributes:
         reading_error: added to each sample [V]: a wrong sensor.
@@ -334,23 +361,24 @@ class Voltages:
             self._began_ns, self.rate_hz = now_ns, max(round(rate_hz), 1)
             self._since.clear()
 
+    @override
     def taken(self) -> int:
-        """Samples of each channel so far."""
         return (self._now_ns() - self._began_ns) * self.rate_hz // 1_000_000_000
 
+    @override
     def at_ns(self, sample: int) -> int:
-        """When a sample is taken [ns]."""
         return self._began_ns + -(-sample * 1_000_000_000 // self.rate_hz)
 
+    @override
     def due_ns(self, count: int) -> int:
-        """When so many samples are there [ns]."""
         return self.at_ns(count)
 
+    @override
     def read_in_blocks(self, first: int, count: int) -> None:
         """Any rhythm will do."""
 
+    @override
     def copy(self, first: int, volts: npt.NDArray[np.float64]) -> None:
-        """Samples first, first + 1, ... into volts (n, channels) [V]. Raises OverflowError: too old."""
         if first < self.taken() - KEPT_S * self.rate_hz:
             raise OverflowError(f"sample {first}")
         with self._lock:
@@ -363,13 +391,8 @@ class Voltages:
         volts += self.reading_error
 
 
-class SteadyReading:
+class SteadyReading(Instrument):
     """Values that an instrument measures at a steady rate: a test sets them; a `plant_ports.Instrument`.
-
-    Args:
-        now_ns: the clock [ns].
-        channels: their names.
-        rate_hz: readings a second.
 
     Attributes:
         values: (channels,) in the units of the instrument; set any of them. NaN: not measured.
@@ -383,8 +406,8 @@ class SteadyReading:
         self._kept: deque[tuple[int, int, tuple[float, ...]]] = deque(maxlen=max(round(KEPT_S * rate_hz), 2))
         self._lock = RLock()
 
+    @override
     def since(self, sequence: int) -> Sequence[tuple[int, int, tuple[float, ...]]]:
-        """Readings after a number: number, time of measurement [ns], values."""
         with self._lock:
             newest = int((self._now_ns() - self._began_ns) * 1e-9 * self.rate_hz) + 1
             values = tuple(value + self.reading_error for value in self.values)
@@ -395,11 +418,8 @@ class SteadyReading:
             return [reading for reading in self._kept if reading[0] > sequence]
 
 
-class Angles:
+class Angles(Instrument):
     """Angles of joints, as a test sets them; the `plant_ports.Instrument` of encoders, which are always up to date.
-
-    Args:
-        joints: their names.
 
     Attributes:
         values: (joints,) angles [rad]; set any of them.
@@ -412,6 +432,7 @@ class Angles:
         self.channels, self.values, self.reading_error = tuple(joints), [0.0] * len(joints), 0.0
         self._number = 0
 
+    @override
     def since(self, sequence: int) -> Sequence[tuple[int, int, tuple[float, ...]]]:
         """The present values, as one reading that was measured long ago."""
         self._number = max(self._number, sequence) + 1

@@ -14,7 +14,7 @@ from hil.simulator.control_socket import ControlClient
 
 
 class SimulatedRig(ServedProcess):
-    """A simulated rig in real time, in processes of its own, as `hil sim CONFIG` serves it; a context manager.
+    """A simulated rig in real time, in separate processes, as `hil sim CONFIG` serves it; a context manager.
 
     Attributes:
         endpoints: addresses by name: roboclaw, roboteq, modbus (paths of ports), daq (HOST:PORT), control, ...
@@ -33,8 +33,7 @@ class SimulatedRig(ServedProcess):
     def ask(self, do: str, **command: Any) -> dict[str, Any]:
         """A command of its control socket (docs/reference/simulated-rig.md), and the answer.
 
-        Raises:
-            DeviceError: refused, or the rig is gone.
+        Raises DeviceError: refused, or the rig is gone.
         """
         return self._control.ask(do, **command)
 

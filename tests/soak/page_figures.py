@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import sync_playwright
 
-from hil.bench.cpu_usage import seconds_used
+from hil.bench.conditions import seconds_used
 from hil.messages.operator_input import Arm, Start
 from hil.operator.client import CommandError
 from hil.realtime.rights import memory_of

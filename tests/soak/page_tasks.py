@@ -19,7 +19,7 @@ import numpy as np
 from playwright.sync_api import sync_playwright
 
 from hil.app.page.content import page_content
-from hil.bench.cpu_usage import seconds_used
+from hil.bench.conditions import seconds_used
 from hil.config import load_config
 from hil.config.rig import Rig as ConfiguredRig
 

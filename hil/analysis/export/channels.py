@@ -1,18 +1,12 @@
-"""The channels of Foxglove, in a file and from the live server alike: topics, schemas and messages.
-
-scene       what is drawn, each part in a frame of its own
-transforms  where the frames are
-log         events, as lines for people
-tick, events, samples, trial   numbers by name, in JSON, with units in the schema
-
-The messages of a record for Foxglove, channel by channel, in order of their times.
-"""
+"""The channels and messages of Foxglove, live and in an MCAP file: scene, transforms, log, and numbers in JSON."""
 
 from __future__ import annotations
 
+import heapq
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from hil.analysis.export.motion import RecordedMotion
@@ -25,21 +19,13 @@ _SECOND_NS = 1_000_000_000
 
 
 class ExportChannel(NamedTuple):
-    """A channel.
+    """A channel."""
 
-    Attributes:
-        topic: its name.
-        encoding: of its messages: json or protobuf.
-        schema: name of its schema.
-        schema_encoding: jsonschema or protobuf.
-        data: the schema.
-    """
-
-    topic: str
-    encoding: str
-    schema: str
-    schema_encoding: str
-    data: bytes
+    topic: str  # its name
+    encoding: str  # of its messages: json or protobuf
+    schema: str  # name of its schema
+    schema_encoding: str  # jsonschema or protobuf
+    data: bytes  # the schema
 
 
 def scene_channels() -> tuple[ExportChannel, ...]:
@@ -83,11 +69,7 @@ def numbers(names: Iterable[tuple[str, str]], values: Iterable[Any], *, text: bo
     """A message of numbers and text.
 
     NaN and infinity, which JSON does not have, are left out: Foxglove takes no schema in which a number may be null.
-
-    Args:
-        names: field and element of each value; element "": the field is one value.
-        values: as Python has them.
-        text: not only numbers.
+    Each name is a field and its element, "" where the field is one value. Without `text` only numbers are in it.
     """
     message: dict[str, Any] = {}
     for (field, element), value in zip(names, values, strict=True):
@@ -103,11 +85,9 @@ def numbers(names: Iterable[tuple[str, str]], values: Iterable[Any], *, text: bo
 def scene(solids: Sequence[Solid], t_ns: int) -> bytes:
     """A message of all that is drawn: an entity for each frame, which moves with it until the next message.
 
-    Args:
-        solids: that are drawn.
-        t_ns: since 1970, or since the start of the run [ns].
+    Time since 1970, or since the start of the run [ns].
     """
-    from foxglove.messages import SceneEntity, SceneUpdate
+    from foxglove.messages import CubePrimitive, SceneEntity, SceneUpdate
 
     entities = []
     for frame in dict.fromkeys(solid.frame for solid in solids):
@@ -118,7 +98,11 @@ def scene(solids: Sequence[Solid], t_ns: int) -> bytes:
                 frame_id=frame,
                 id=frame,
                 frame_locked=True,
-                cubes=[_cube(one) for one in mine if isinstance(one, Box)],
+                cubes=[
+                    CubePrimitive(pose=_pose(one.centre), size=_vector(one.sides), color=_colour(one.colour))
+                    for one in mine
+                    if isinstance(one, Box)
+                ],
                 cylinders=[_cylinder(one) for one in mine if isinstance(one, Cylinder)],
                 lines=[_lines(one) for one in mine if isinstance(one, Lines)],
             )
@@ -147,9 +131,7 @@ def transforms(frames: Frames, t_ns: int) -> bytes:
 def log_line(event: Mapping[str, Any], t_ns: int) -> bytes:
     """A message of an event; a fault is an error, everything else is information. Time as for `scene`.
 
-    Args:
-        event: `id`, `name`, `value`, `limit` and, from a record, `detail`.
-        t_ns: of the event.
+    The event has `id`, `name`, `value`, `limit` and, from a record, `detail`.
     """
     from foxglove.messages import Log, LogLevel
 
@@ -196,12 +178,6 @@ def _colour(rgba: Sequence[float]) -> Any:
     return Color(r=rgba[0], g=rgba[1], b=rgba[2], a=rgba[3])
 
 
-def _cube(box: Box) -> Any:
-    from foxglove.messages import CubePrimitive
-
-    return CubePrimitive(pose=_pose(box.centre), size=_vector(box.sides), color=_colour(box.colour))
-
-
 def _cylinder(one: Cylinder) -> Any:
     from foxglove.messages import CylinderPrimitive
 
@@ -244,13 +220,8 @@ def streams_of(
 ) -> list[_Stream]:
     """All channels of a record.
 
-    Args:
-        tables: of the record.
-        facts: of the run, as an export has them.
-        motion: of the record; None: scene and transforms are without messages.
-        names: of the tables whose numbers are wanted.
-        every_ns: between two rows of these tables, at least [ns].
-        start_ns: time of the messages at the start of the run [ns].
+    Numbers are of the tables of these names, at least `every_ns` between two rows; the run starts at `start_ns` [ns].
+    Without motion, scene and transforms are without messages.
     """
     made = {channel.topic: channel for channel in scene_channels()}
     by_name = {table.name: table for table in tables}
@@ -260,10 +231,12 @@ def streams_of(
             streams.append(_Stream(number_channel(name, table.columns), _numbers(table, every_ns, start_ns)))
     ticks, events = by_name["tick"], by_name["events"]
     streams.append(_Stream(made[LOG], _log(events, start_ns)))
-    streams.append(_Stream(made[SCENE], _scene(motion, start_ns) if motion else iter(())))
+    streams.append(_Stream(made[SCENE], iter([(start_ns, scene(motion.rig.solids(), start_ns))] if motion else ())))
     streams.append(_Stream(made[TRANSFORMS], _transforms(motion, start_ns) if motion else iter(())))
     end_ns = start_ns + (max(ticks.ends_ns()[1], 0) if ticks.rows else 0)
-    return [*streams, _Stream(trial_channel(), iter([(end_ns, _trial(facts))]))]
+    found = {key.removeprefix("summary_"): value for key, value in facts.items() if key.startswith("summary_")}
+    trial = numbers([(key, "") for key in found], found.values(), text=False)
+    return [*streams, _Stream(trial_channel(), iter([(end_ns, trial)]))]
 
 
 def _numbers(table: Table, every_ns: int, start_ns: int) -> Timed:
@@ -290,16 +263,37 @@ def _log(events: Table, start_ns: int) -> Timed:
         yield start_ns + t_ns, log_line(dict(zip(names, row, strict=True)), start_ns + t_ns)
 
 
-def _scene(motion: RecordedMotion, start_ns: int) -> Timed:
-    yield start_ns, scene(motion.rig.solids(), start_ns)
-
-
 def _transforms(motion: RecordedMotion, start_ns: int) -> Timed:
     for recorded_ns, frames in motion.frames():
         t_ns = start_ns + max(recorded_ns, 0)
         yield t_ns, transforms(frames, t_ns)
 
 
-def _trial(facts: Mapping[str, str | float]) -> bytes:
-    found = {key.removeprefix("summary_"): value for key, value in facts.items() if key.startswith("summary_")}
-    return numbers([(key, "") for key in found], found.values(), text=False)
+def write_mcap(
+    tables: Sequence[Table], facts: Mapping[str, str | float], path: Path, motion: RecordedMotion | None
+) -> None:
+    """Write one file; log times are those of the record [ns], 0 at the start of the run, and rise.
+
+    Array fields are objects by element, so that a plot takes `tick.normal_force_N.front_left`. The facts are the
+    metadata record `run`. Scene and transforms have no message where the record has no motion.
+    """
+    from mcap.writer import Writer
+
+    with path.open("wb") as file:
+        writer = Writer(file)
+        writer.start(profile="", library="rover-hil")
+        writer.add_metadata("run", {key: str(value) for key, value in facts.items()})
+        streams = [_numbered(one.messages, _register(writer, one.channel)) for one in streams_of(tables, facts, motion)]
+        for t_ns, channel, number, data in heapq.merge(*streams, key=lambda message: message[0]):
+            writer.add_message(channel, t_ns, data, t_ns, number)
+        writer.finish()  # type: ignore[no-untyped-call]
+
+
+def _register(writer: Any, channel: ExportChannel) -> int:
+    schema = writer.register_schema(channel.schema, channel.schema_encoding, channel.data)
+    return int(writer.register_channel(channel.topic, channel.encoding, schema))
+
+
+def _numbered(messages: Timed, channel: int) -> Iterator[tuple[int, int, int, bytes]]:
+    for number, (t_ns, data) in enumerate(messages):
+        yield t_ns, channel, number, data

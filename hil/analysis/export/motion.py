@@ -18,17 +18,12 @@ EVERY_NS = 10_000_000
 
 
 class RecordedMotion:
-    """The motion of a record.
+    """The motion of a record. `impact_s` is when the impact was; None: there was none.
 
-    Args:
-        record: open.
-        impact_s: when the impact was [s]; None: there was none.
+    Raises RecordError: it does not say how the rover moved, or its config is not one of this version.
 
     Attributes:
         rig: as it is drawn.
-
-    Raises:
-        RecordError: it does not say how the rover moved, or its config is not one of this version.
     """
 
     def __init__(self, record: OpenRecord, impact_s: float | None) -> None:
@@ -48,7 +43,8 @@ class RecordedMotion:
                 if not np.isfinite(pose).all():
                     continue
                 last = int(t_ns), pose, joints, turned
-                if last[0] >= shown_ns + EVERY_NS or self._near_impact(last[0]):
+                near = self._impact_s is not None and -BEFORE_S <= last[0] * 1e-9 - self._impact_s <= AFTER_S
+                if near or last[0] >= shown_ns + EVERY_NS:
                     shown_ns = last[0]
                     yield self._placed(*last)
                     last = None
@@ -57,9 +53,6 @@ class RecordedMotion:
 
     def _placed(self, t_ns: int, pose: Any, joints: Any, turned: Any) -> tuple[int, Frames]:
         return t_ns, self.rig.frames(pose, joints, turned, self._foot_m)
-
-    def _near_impact(self, t_ns: int) -> bool:
-        return self._impact_s is not None and -BEFORE_S <= t_ns * 1e-9 - self._impact_s <= AFTER_S
 
     def _foot(self) -> float:
         """Where the obstacle stands: where the last tick with a gap has it, as in a film."""
@@ -73,12 +66,7 @@ class RecordedMotion:
 
 
 def motion_of(record: OpenRecord, facts: Mapping[str, Any]) -> RecordedMotion | None:
-    """The motion of a record; None: it does not say how the rover moved, or was made by another version.
-
-    Args:
-        record: open.
-        facts: of the run, as an export has them.
-    """
+    """The motion of a record; None: it does not say how the rover moved, or was made by another version."""
     impact_s = facts.get("summary_impact_time_s")
     try:
         return RecordedMotion(record, float(impact_s) if isinstance(impact_s, int | float) else None)

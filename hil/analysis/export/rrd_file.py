@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -113,7 +113,8 @@ def _draw(recording: Any, solids: Sequence[Solid]) -> None:
 def _move(recording: Any, motion: RecordedMotion) -> None:
     import rerun
 
-    for moments in _in_parts(motion):
+    found = motion.frames()
+    while moments := list(islice(found, _MOMENTS)):
         times = _times([t_ns for t_ns, _ in moments])
         for place, name in enumerate(motion.rig.names):
             columns = rerun.Transform3D.columns(
@@ -121,9 +122,3 @@ def _move(recording: Any, motion: RecordedMotion) -> None:
                 quaternion=np.array([frames.quaternions[place] for _, frames in moments]),
             )
             recording.send_columns(f"{WORLD}/{name}", indexes=[times], columns=columns)
-
-
-def _in_parts(motion: RecordedMotion) -> Iterator[list[Any]]:
-    frames = motion.frames()
-    while part := list(islice(frames, _MOMENTS)):
-        yield part

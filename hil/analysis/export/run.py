@@ -1,11 +1,4 @@
-"""Export of one run, or of all runs of a campaign.
-
-MAT, version 5: a struct for each dataset; the same names under `units` and `descriptions`.
-
-CSV and Parquet: a folder with one file for each dataset.
-
-TDMS: a group for each dataset, a channel for each column; equally spaced ones are waveforms.
-"""
+"""Export of a run, or of all runs of a campaign: MAT, CSV and Parquet with a file a dataset, TDMS with waveforms."""
 
 from __future__ import annotations
 
@@ -26,7 +19,7 @@ from scipy.io import savemat
 
 from drivers.extras import install_command
 from hil.analysis.dataset import MissingPackageError, UnverifiedRunError, scalars, verified_summary
-from hil.analysis.export.mcap_file import write_mcap
+from hil.analysis.export.channels import write_mcap
 from hil.analysis.export.motion import motion_of
 from hil.analysis.export.rrd_file import write_rrd
 from hil.analysis.export.tables import Column, Progress, Table, tables_of
@@ -172,21 +165,13 @@ _DISTRIBUTIONS = {"nptdms": "npTDMS", "foxglove": "foxglove-sdk", "rerun": "reru
 
 
 class Format(NamedTuple):
-    """One format.
+    """One format."""
 
-    Attributes:
-        write: takes tables, facts, the path and, where it shows it, the motion.
-        packages: that it needs, as they are imported.
-        folder: whether it makes a folder with a file for each dataset.
-        motion: whether it shows the rover in three dimensions.
-        extra: of this distribution, that brings its packages.
-    """
-
-    write: Callable[..., None]
-    packages: tuple[str, ...] = ()
-    folder: bool = False
-    motion: bool = False
-    extra: str = "export"
+    write: Callable[..., None]  # takes tables, facts, the path and, where it shows it, the motion
+    packages: tuple[str, ...] = ()  # that it needs, as they are imported
+    folder: bool = False  # whether it makes a folder with a file for each dataset
+    motion: bool = False  # whether it shows the rover in three dimensions
+    extra: str = "export"  # of this distribution, that brings its packages
 
 
 FORMATS = {
@@ -200,17 +185,11 @@ FORMATS = {
 
 
 class _WrittenFile(NamedTuple):
-    """What was written.
+    """What was written."""
 
-    Attributes:
-        path: of the file or folder.
-        runs: how many.
-        left_out: for each run of a campaign that could not be exported: why, in a sentence.
-    """
-
-    path: Path
-    runs: int
-    left_out: tuple[str, ...]
+    path: Path  # of the file or folder
+    runs: int  # how many
+    left_out: tuple[str, ...]  # for each run of a campaign that could not be exported: why, in a sentence
 
 
 def export(
@@ -289,7 +268,7 @@ def _table(place: Path, to: str, folder: Path) -> None:
 
 @contextmanager
 def _making(path: Path) -> Iterator[Path]:
-    """A name beside a file or folder to write it under; it gets its name once it is whole. Raises FolderError."""
+    """A name next to a file or folder to write it under; it gets its name once it is whole. Raises FolderError."""
     if path.exists():
         raise FolderError(f"{path} exists: remove it, or give another with --out")
     if not path.parent.is_dir():

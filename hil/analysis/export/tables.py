@@ -23,19 +23,12 @@ ROWS_A_BLOCK = 8192
 
 
 class Column(NamedTuple):
-    """One column of numbers or of text.
+    """One column of numbers or of text."""
 
-    Attributes:
-        name: of the field, or `field.element`.
-        unit: "" where it has none.
-        description: what it means.
-        kind: of its values, as in `numpy.dtype.kind`; "O" for text.
-    """
-
-    name: str
-    unit: str
-    description: str
-    kind: str
+    name: str  # of the field, or `field.element`
+    unit: str  # "" where it has none
+    description: str  # what it means
+    kind: str  # of its values, as in `numpy.dtype.kind`; "O" for text
 
 
 @dataclass(frozen=True)
@@ -109,12 +102,9 @@ class Table:
 def tables_of(record: OpenRecord, progress: Progress = lambda *_: None) -> list[Table]:
     """All datasets of a record; those that its rig has none of are left out.
 
-    Args:
-        record: open.
-        progress: called now and then, of a long record, with how many rows were given out and how many there are.
+    `progress` is called now and then, of a long record, with how many rows were given out and how many there are.
 
-    Raises:
-        RecordError: it has no layout.
+    Raises RecordError: it has no layout.
     """
     layout, done = layout_of(record), 0
     parts = [("tick", "tick", record.tick), ("events", "events", record.events), ("timing", "timing", record.timing)]
@@ -144,13 +134,7 @@ def _compound(name: str, path: str, rows: Recorded, layout: Layout) -> Table:
 
 
 def columns_of(field: Signal, dtype: np.dtype[Any], layout: Layout) -> Iterator[Column]:
-    """The columns of a field.
-
-    Args:
-        field: of a row.
-        dtype: of the field.
-        layout: of the rig.
-    """
+    """The columns of a field."""
     kind = "O" if dtype.base.kind == "S" else dtype.base.kind
     for element in field.names(layout) or ("",):
         yield Column(

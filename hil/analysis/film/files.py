@@ -1,7 +1,4 @@
-"""Writes pictures one after the other as a film: GIF by Pillow, MP4 by ffmpeg, if that is on the PATH.
-
-Frames of a run's camera as pictures: beside the drawn rover, or as a strip with the forces.
-"""
+"""Films as GIF by Pillow, or MP4 by ffmpeg if that is on the PATH; and the frames of a run's camera as pictures."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +36,7 @@ def ffmpeg() -> str:
 def write_gif(path: Path, pictures: Iterator[Picture], fps: float) -> int:
     """Write an animated GIF that repeats. Returns the number of its pictures.
 
-    Args:
-        path: of the file.
-        pictures: at least one, all of one size.
-        fps: pictures a second; a GIF counts in hundredths of a second.
+    All pictures have one size. A GIF counts in hundredths of a second.
     """
     first = _with_palette(next(pictures))
     count = 1
@@ -67,13 +62,9 @@ def write_gif(path: Path, pictures: Iterator[Picture], fps: float) -> int:
 def write_mp4(path: Path, pictures: Iterator[Picture], fps: float) -> int:
     """Write an MP4 (H.264, for any browser). Returns the number of its pictures.
 
-    Args:
-        path: of the file.
-        pictures: at least one, all of one size, which is even.
-        fps: pictures a second.
+    All pictures have one size, which is even.
 
-    Raises:
-        FilmError: no ffmpeg, or it has failed; its last line says why.
+    Raises FilmError: no ffmpeg, or it has failed; its last line says why.
     """
     first = next(pictures)
     height, width, _ = first.shape
@@ -87,7 +78,7 @@ def write_mp4(path: Path, pictures: Iterator[Picture], fps: float) -> int:
         assert process.stdin is not None
         assert process.stderr is not None
         try:
-            for picture in _with_first(first, pictures):
+            for picture in chain([first], pictures):
                 process.stdin.write(np.ascontiguousarray(picture).tobytes())
                 count += 1
             process.stdin.close()
@@ -97,11 +88,6 @@ def write_mp4(path: Path, pictures: Iterator[Picture], fps: float) -> int:
     if process.returncode or not count:
         raise FilmError(f"ffmpeg failed: {said.rpartition(chr(10))[2] or f'exit status {process.returncode}'}")
     return count
-
-
-def _with_first(first: Picture, others: Iterator[Picture]) -> Iterator[Picture]:
-    yield first
-    yield from others
 
 
 def _with_palette(picture: Picture) -> Any:
@@ -117,17 +103,10 @@ _MOST_POINTS = 2**26
 
 
 class CameraFrames:
-    """The frames of a run.
-
-    Args:
-        run: its folder.
+    """The frames of a run. Raises FilmError: it has none; FolderError: their table cannot be read.
 
     Attributes:
         frames: in order of time, at least one.
-
-    Raises:
-        FilmError: it has none.
-        FolderError: their table cannot be read.
     """
 
     def __init__(self, run: Path) -> None:
@@ -162,9 +141,7 @@ class CameraFrames:
     def panel(self, t_s: float, height_px: int) -> Picture:
         """The newest frame at a time of the run [s], with its own time above it.
 
-        Args:
-            t_s: from the start of the run.
-            height_px: of the panel; all panels of a run are equally wide.
+        All panels of a run are equally wide.
         """
         frame, inner = self.newest(t_s), height_px - _CAPTION_PX
         first = self.picture(self.frames[0]).shape
@@ -179,7 +156,7 @@ class CameraFrames:
         ImageDraw.Draw(panel).text((6, 5), words, fill=_DARK)
         return np.asarray(panel)
 
-    def beside(self, pictures: Iterable[Picture], times_s: NDArray[np.float64]) -> Iterator[Picture]:
+    def with_frames(self, pictures: Iterable[Picture], times_s: NDArray[np.float64]) -> Iterator[Picture]:
         """Each picture with the newest frame of its time at its right."""
         for picture, t_s in zip(pictures, times_s, strict=True):
             yield np.concatenate([picture, self.panel(float(t_s), picture.shape[0])], axis=1)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from numpy.typing import NDArray
 from PIL import Image
 
 from hil.analysis.film.files import CameraFrames, FilmError, Picture, ffmpeg, write_gif, write_mp4
 from hil.analysis.film.moments import FilmedWindow, filmed
+from hil.analysis.film.solid_view import SolidView
 from hil.analysis.film.view import View, Which, caption, headline, make_figure
 from hil.config.files import replacing
 from hil.experiments.figure_file import write_figure
 
 Progress = Callable[[int, int], None]
-# Draws a run at these times, picture by picture.
-Pictures = Callable[[FilmedWindow, NDArray[np.float64], Progress], Iterator[Picture]]
 STRIP = 6  # pictures of a strip
 MOST_PICTURES = 3000  # of a film: five minutes of computing
 SLOW = 0.2  # a film slower than this shows the impact alone, unless times are given
@@ -28,52 +27,27 @@ _DPI = 100
 
 
 class FilmRequest(NamedTuple):
-    """What is to be made.
+    """What is to be made."""
 
-    Attributes:
-        view: side, top or 3d.
-        to: png, gif or mp4.
-        speed: of the film, as a part of that of the run.
-        fps: pictures a second.
-        from_s: first time of the run; None: its start, of a slow film shortly before the impact.
-        to_s: last time of the run; None: its end, of a slow film shortly after the impact.
-        at_s: one picture, of that time; None: a film, or as PNG a strip of pictures.
-        unverified: also of a run that does not match its digests.
-        camera: the frames of the run's camera are beside the drawn rover.
-    """
-
-    view: Literal["side", "top", "3d"]
-    to: str
-    speed: float = 1.0
-    fps: float = 20.0
-    from_s: float | None = None
-    to_s: float | None = None
-    at_s: float | None = None
-    unverified: bool = False
-    camera: bool = False
+    view: Which  # side, top or 3d
+    to: str  # png, gif or mp4
+    speed: float = 1.0  # of the film, as a part of that of the run
+    fps: float = 20.0  # pictures a second
+    from_s: float | None = None  # first time of the run; None: its start, of a slow film shortly before the impact
+    to_s: float | None = None  # last time of the run; None: its end, of a slow film shortly after the impact
+    at_s: float | None = None  # one picture, of that time; None: a film, or as PNG a strip of pictures
+    unverified: bool = False  # also of a run that does not match its digests
+    camera: bool = False  # the frames of the run's camera are to the right of the drawn rover
 
 
-def render(
-    run: Path,
-    wanted: FilmRequest,
-    out: Path | None,
-    progress: Progress = lambda *_: None,
-    solid: Pictures | None = None,
-) -> tuple[Path, int]:
+def render(run: Path, wanted: FilmRequest, out: Path | None, progress: Progress = lambda *_: None) -> tuple[Path, int]:
     """Make a film or a picture.
 
-    Args:
-        run: folder of a run.
-        wanted: what.
-        out: file to write; None: VIEW.TO beside the folder's other files.
-        progress: called with how many pictures are made, and of how many.
-        solid: draws in three dimensions.
-
-    Returns:
-        The file, and the number of its pictures.
+    Without `out` the file is VIEW.TO in the folder of the run. `progress` gets how many pictures are made, and of how
+    many. Returns the file, and the number of its pictures.
 
     Raises:
-        FilmError: no ffmpeg, too many pictures, no frames of a camera, or nobody draws in three dimensions.
+        FilmError: no ffmpeg, too many pictures, or no frames of a camera.
         UnverifiedRunError: record and summary do not match their digests.
         RecordError: the record lacks what is to be shown.
         FolderError: no such folder.
@@ -85,13 +59,13 @@ def render(
     camera = CameraFrames(run) if wanted.camera else None
     if wanted.at_s is not None:
         shown = filmed(run, wanted.at_s - 0.001, wanted.at_s, unverified=wanted.unverified)
-        return path, _write_strip(path, shown, np.array([wanted.at_s]), wanted, solid, camera)
+        return path, _write_strip(path, shown, np.array([wanted.at_s]), wanted, camera)
     slow = wanted.speed < SLOW
     shown = filmed(run, wanted.from_s, wanted.to_s, around_impact=slow, unverified=wanted.unverified)
     times = shown.rows["t_ns"][[0, -1]] * 1e-9
     if wanted.to == "png":
         moments = _strip_times(times[0], times[1], shown.impact_s)
-        return path, _write_strip(path, shown, moments, wanted, solid, camera)
+        return path, _write_strip(path, shown, moments, wanted, camera)
     count = int((times[1] - times[0]) / wanted.speed * wanted.fps) + 1
     if count > MOST_PICTURES:
         raise FilmError(
@@ -100,9 +74,9 @@ def render(
             "--fps makes fewer"
         )
     moments = times[0] + np.arange(count) * wanted.speed / wanted.fps
-    pictures = _pictures(shown, wanted, solid)(shown, moments, progress)
+    pictures = _pictures(shown, moments, progress, wanted.view)
     if camera is not None:
-        pictures = camera.beside(pictures, moments)
+        pictures = camera.with_frames(pictures, moments)
     with replacing(path) as unfinished:
         return path, (write_gif if wanted.to == "gif" else write_mp4)(unfinished, pictures, wanted.fps)
 
@@ -112,20 +86,11 @@ def trials_in(campaign: Path) -> list[Path]:
     return sorted(path.parent for path in campaign.glob("*/trial.h5") if not path.parent.is_symlink())
 
 
-def _pictures(shown: FilmedWindow, wanted: FilmRequest, solid: Pictures | None) -> Pictures:
-    if wanted.view != "3d":
-        return partial(_flat_pictures, which=wanted.view)
-    if solid is None:
-        raise FilmError(f"{shown.name}: nobody here draws in three dimensions, allowed: side or top")
-    return solid
-
-
-def _flat_pictures(
-    shown: FilmedWindow, times_s: NDArray[np.float64], progress: Progress, *, which: Which
-) -> Iterator[Picture]:
-    figure, (axes,) = make_figure(1)
+def _pictures(shown: FilmedWindow, times_s: NDArray[np.float64], progress: Progress, which: Which) -> Iterator[Picture]:
+    """The run at these times, picture by picture."""
+    figure, (axes,) = make_figure(1, which)
     canvas: Any = FigureCanvasAgg(figure)
-    view = View(axes, shown, which)
+    view = _view(axes, shown, which)
     figure.text(0.012, 0.985, headline(shown), fontsize=10.0, va="top", fontweight="bold")
     lines = [figure.text(0.012, y, "", fontsize=9.5, va="top") for y in (0.94, 0.9)]
     for number, t_s in enumerate(times_s):
@@ -138,30 +103,26 @@ def _flat_pictures(
         progress(number + 1, len(times_s))
 
 
+def _view(axes: Axes, shown: FilmedWindow, which: Which) -> View | SolidView:
+    return SolidView(axes, shown) if which == "3d" else View(axes, shown, which)
+
+
 def _write_strip(
-    path: Path,
-    shown: FilmedWindow,
-    times_s: NDArray[np.float64],
-    wanted: FilmRequest,
-    solid: Pictures | None,
-    camera: CameraFrames | None,
+    path: Path, shown: FilmedWindow, times_s: NDArray[np.float64], wanted: FilmRequest, camera: CameraFrames | None
 ) -> int:
-    if wanted.view == "3d" or camera is not None:
-        drawn = _pictures(shown, wanted, solid)(shown, times_s, lambda *_: None)
-        pictures = [*(drawn if camera is None else camera.beside(drawn, times_s))]
-        columns = 2 if camera is None else 1
-        rows = [np.concatenate(pictures[place : place + columns], axis=1) for place in range(0, len(pictures), columns)]
+    if camera is not None:
+        pictures = list(camera.with_frames(_pictures(shown, times_s, lambda *_: None, wanted.view), times_s))
         with replacing(path) as unfinished:
-            Image.fromarray(np.concatenate(rows)).save(unfinished)
+            Image.fromarray(np.concatenate(pictures)).save(unfinished)
         return len(pictures)
-    figure, panels = make_figure(len(times_s))
-    FigureCanvasAgg(figure)
+    figure, panels = make_figure(len(times_s), wanted.view)
     figure.text(0.012, 0.985, headline(shown), fontsize=11.0, va="top", fontweight="bold")
     for axes, t_s in zip(panels, times_s, strict=True):
         moment = shown.at(t_s)
-        View(axes, shown, wanted.view).draw(moment)
+        _view(axes, shown, wanted.view).draw(moment)
         axes.set_title("\n".join(caption(shown, moment)), loc="left", fontsize=9.0)
-    write_figure(figure, path, f"{shown.name} from the {wanted.view}", {"config": shown.config.name}, _DPI)
+    seen = "in three dimensions" if wanted.view == "3d" else f"from the {wanted.view}"
+    write_figure(figure, path, f"{shown.name} {seen}", {"config": shown.config.name}, _DPI)
     return len(times_s)
 
 

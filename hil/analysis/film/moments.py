@@ -33,18 +33,12 @@ _FIELDS = (
 
 
 class FilmedPlate(NamedTuple):
-    """The obstacle: angle to the ground [rad], foot in the world [m], and how the sensors' centroid lies on it.
+    """The obstacle: angle to the ground [rad], foot in the world [m], and how the sensors' centroid lies on it."""
 
-    Attributes:
-        angle: to the ground [rad].
-        foot: world x [m], or along the ground that `stand` says.
-        centroid: of the sensors, across and up from the contact point of a smooth wheel [m].
-        stand: (wheels, 4, 3) where it stands on ground that is not level, models.terrain.stand; None: it is level.
-    """
-
-    angle: float
-    foot: float
-    centroid: tuple[float, float]
+    angle: float  # to the ground [rad]
+    foot: float  # world x [m], or along the ground that `stand` says
+    centroid: tuple[float, float]  # of the sensors, across and up from the contact point of a smooth wheel [m]
+    # (wheels, 4, 3) where it stands on ground that is not level, models.terrain.stand; None: it is level.
     stand: FloatArray | None = None
 
     def axes(self, wheel: int) -> tuple[FloatArray, FloatArray]:
@@ -53,44 +47,26 @@ class FilmedPlate(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """One tick.
+    """One tick."""
 
-    Attributes:
-        t_s: from the start of the run.
-        row: of `/tick`.
-        placed: the rover.
-    """
-
-    t_s: float
-    row: np.void
-    placed: Poses
+    t_s: float  # from the start of the run
+    row: np.void  # of `/tick`
+    placed: Poses  # the rover
 
 
 @dataclass(frozen=True)
 class FilmedWindow:
-    """A part of a run, ready to be drawn.
+    """A part of a run, ready to be drawn."""
 
-    Attributes:
-        name: of the run's folder, and why it is not to be trusted, if it is not.
-        config: of the run.
-        skeleton: of its rover.
-        radius_m: of the front wheels, grousers included.
-        rows: its ticks, `_FIELDS` of `/tick`.
-        turned_rad: (ticks, wheels) by each wheel.
-        plate: the obstacle; None: there is none.
-        impact_s: when the impact was; None: there was none.
-        states: names by number.
-    """
-
-    name: str
-    config: Config
-    skeleton: Skeleton
-    radius_m: float
-    rows: NDArray[np.void]
-    turned_rad: Floats
-    plate: FilmedPlate | None
-    impact_s: float | None
-    states: Mapping[int, str]
+    name: str  # of the run's folder, and why it is not to be trusted, if it is not
+    config: Config  # of the run
+    skeleton: Skeleton  # of its rover
+    radius_m: float  # of the front wheels, grousers included
+    rows: NDArray[np.void]  # its ticks, `_FIELDS` of `/tick`
+    turned_rad: Floats  # (ticks, wheels) by each wheel
+    plate: FilmedPlate | None  # the obstacle; None: there is none
+    impact_s: float | None  # when the impact was; None: there was none
+    states: Mapping[int, str]  # names by number
 
     def at(self, t_s: float) -> Moment:
         """The tick at that time, or the last before it."""
@@ -185,14 +161,7 @@ def _rows_of(record: OpenRecord, from_s: float | None, to_s: float | None) -> ND
 def plate_of(rig: Rig, skeleton: Skeleton, radius_m: float, rows: NDArray[np.void]) -> FilmedPlate | None:
     """The obstacle stands still: where the impact has shown it to be, or where the twin took it to be until then.
 
-    Args:
-        rig: of the run.
-        skeleton: of its rover.
-        radius_m: of the wheels that hit it, grousers included.
-        rows: of `/tick`: gap_m, pose and joint_angle_rad.
-
-    Returns:
-        None: there is none.
+    The radius is that of the wheels that hit it, grousers included. None: there is none.
     """
     known = np.flatnonzero(np.isfinite(rows["gap_m"]))
     if not known.size or not rig.section.obstacle:

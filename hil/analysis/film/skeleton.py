@@ -1,7 +1,4 @@
-"""A rover's bodies, legs and wheels, placed by the pose and the joint angles of a tick.
-
-Outlines of bodies and wheels in the plane of a picture.
-"""
+"""A rover's bodies, legs and wheels, placed by the pose and joint angles of a tick; their outlines in a picture."""
 
 from __future__ import annotations
 
@@ -28,9 +25,7 @@ class Poses(NamedTuple):
 class Skeleton:
     """The parts of a rover, in the order in which they carry each other.
 
-    Args:
-        tree: of the rover, its locks included.
-        turning: names of the joints whose angles are given, in their order (`Layout.turning`).
+    The tree has its locks; `turning` names the joints whose angles are given, in their order (`Layout.turning`).
 
     Attributes:
         tree: the same.
@@ -59,7 +54,7 @@ class Skeleton:
             wheel_angle_rad: (wheels,) turned so far, forwards.
         """
         base = self.tree.bodies[0].name
-        origin, axes = {base: np.asarray(pose[:3], float)}, {base: rotation_of(pose[3:])}
+        origin, axes = {base: np.asarray(pose[:3], float)}, {base: _rotation(pose[3:])}
         angles: Mapping[str, float] = dict(zip(self._turning, joint_angle_rad, strict=True))
         turns: Mapping[str, float] = dict(zip(self.wheels, wheel_angle_rad, strict=True))
         for joint in self.joints:
@@ -70,8 +65,8 @@ class Skeleton:
         return Poses(origin, axes)
 
 
-def rotation_of(quaternion: Sequence[float]) -> Floats:
-    """Rotation matrix (3, 3), world from base, of a quaternion x y z w."""
+def _rotation(quaternion: Sequence[float]) -> Floats:
+    """Rotation matrix (3, 3), world from base, of a quaternion x y z w; exports keep its last bits."""
     x, y, z, w = np.asarray(quaternion, float) / np.linalg.norm(quaternion)
     return np.array(
         [
@@ -119,10 +114,7 @@ _ROUND = np.linspace(0.0, 2.0 * math.pi, 48, endpoint=False)
 def body_outline(body: Body, placed: Poses, flat: Sequence[int]) -> Floats:
     """Corners (4, 2) of a body's box through its centre of mass [m].
 
-    Args:
-        body: of the rover.
-        placed: the rover.
-        flat: the axes of the picture: 0 and 2 from the side, 0 and 1 from above.
+    `flat` has the axes of the picture: 0 and 2 from the side, 0 and 1 from above.
     """
     half = 0.5 * np.array(body.size or body.box)
     signs = np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)])
@@ -169,14 +161,7 @@ def grouser_lines(
 ) -> list[Floats]:
     """Grousers, each a line (2, 2) [m]: outwards from the rim, or across the wheel from above.
 
-    Args:
-        wheel: of the rover.
-        rim_m: radius of the rim.
-        height_m: over the rim; below 0: marks inside it.
-        count: of them.
-        placed: the rover.
-        flat: the axes of the picture.
-        side: it is seen from the side.
+    `height_m` is over the rim; below 0: marks inside it.
     """
     centre, axes = placed.origin[wheel.body], placed.axes[wheel.body]
     aside = 0.5 * wheel.width * axes[:, 1]

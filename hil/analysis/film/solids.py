@@ -80,10 +80,7 @@ class Frames(NamedTuple):
 class RigSolids:
     """A rig as a viewer in three dimensions shows it.
 
-    Each body of the rover is a frame of its own name; `ground` and `obstacle` are two more.
-
-    Args:
-        rig: that is drawn.
+    Each body of the rover is a frame with its name; `ground` and `obstacle` are two more.
 
     Attributes:
         skeleton: of its rover.
@@ -122,11 +119,7 @@ class RigSolids:
     ) -> Frames:
         """Where everything is.
 
-        Args:
-            pose: (7,) of the base: position [m] and quaternion x y z w in the world.
-            joint_angle_rad: (turning joints,).
-            wheel_angle_rad: (wheels,) turned so far, forwards.
-            foot_m: where the obstacle meets the ground, world x.
+        Pose and angles as of `Skeleton.place`; the obstacle meets the ground at world x `foot_m`.
         """
         placed = self.skeleton.place(pose, joint_angle_rad, np.asarray(wheel_angle_rad, float).tolist())
         turned = Rotation.from_matrix(np.array([placed.axes[name] for name in self._bodies])).as_quat()
@@ -250,9 +243,6 @@ def _ruled(line: Floats) -> Floats:
 
 class WheelAngles:
     """The angle by which each wheel has turned since the first tick, from its speed, one tick after the other.
-
-    Args:
-        wheels: how many.
 
     Example:
         >>> turning = WheelAngles(1)

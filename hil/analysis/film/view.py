@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from itertools import zip_longest
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +20,7 @@ from hil.config.model_parameters import mesh_of, nominal_rig, profile_line, reli
 from models.terrain import HeightMap, slope_of, surface, uneven_ground
 from models.terrain.mesh import TriangleMesh
 
-Which = Literal["side", "top"]
+Which = Literal["side", "top", "3d"]
 _BODY, _NEAR, _FAR, _LINK = "#ddaa33", "#004488", "#8fa9c9", "#333333"
 _GROUND, _MARK, _PLATE, _LOAD, _FORCE = "#efe6d8", "#9a8f7d", "#bb5566", "#228833", "#cc3311"
 MARKS_M = 0.1  # between marks on the ground
@@ -36,20 +38,14 @@ _FORCE_N, _FORCE_M = 200.0, 0.25  # length of the arrow of a force of the impact
 
 
 class View:
-    """Draws moments of a run into axes.
-
-    Args:
-        axes: of a figure; its limits are set.
-        run: that is filmed.
-        which: side, seen from starboard, or top.
-    """
+    """Draws moments of a run into axes. `which` is side, seen from starboard, or top."""
 
     def __init__(self, axes: Axes, run: FilmedWindow, which: Which) -> None:
         self._axes, self._run, self._side = axes, run, which == "side"
         self._up = 2 if self._side else 1
         first = run.at(0.0)
         points = np.array(list(first.placed.origin.values()))
-        if not run.skeleton.wheels:  # its bodies are large beside the ways between their frames
+        if not run.skeleton.wheels:  # its bodies are large against the distances between their frames
             points = np.concatenate([points, _corners(run, first)])
         points -= first.placed.origin[run.skeleton.tree.bodies[0].name]
         self._radii_m = np.array(run.config.wheel_radii_m)
@@ -163,11 +159,7 @@ class View:
             [[(n * MARKS_M, low * k), (n * MARKS_M, high)] for n, k in zip(numbers, longer, strict=True)]
         )
         labelled = [n * MARKS_M for n in numbers if n % 5 == 0 and self._fits(n * MARKS_M, left, right)]
-        for place, text in enumerate(self._labels):
-            shown = place < len(labelled)
-            text.set_text(f"{labelled[place]:.1f} m" if shown else "")
-            if shown:
-                text.set_position((labelled[place], -_LABEL_M if self._side else low + 0.06))
+        self._label([(x, -_LABEL_M if self._side else low + 0.06) for x in labelled])
 
     @staticmethod
     def _fits(x: float, left: float, right: float) -> bool:
@@ -202,14 +194,22 @@ class View:
         if corners:
             self._ground.set_verts([[(corners[0][0], low), *corners, (corners[-1][0], low)]])
         first, last = max(left, line[0, 0]), min(right, line[-1, 0])
+        self._draw_marks(first, last, left, right, lambda x: float(np.interp(x, line[:, 0], line[:, 1])))
+
+    def _draw_marks(self, first: float, last: float, left: float, right: float, z: Callable[[float], float]) -> None:
+        """Marks below the ground at height z(x), from the first to the last place, and labels in the picture."""
         numbers = range(math.ceil(first / MARKS_M), math.floor(last / MARKS_M) + 1)
-        tops = {n: (n * MARKS_M, float(np.interp(n * MARKS_M, line[:, 0], line[:, 1]))) for n in numbers}
+        tops = {n: (n * MARKS_M, z(n * MARKS_M)) for n in numbers}
         self._marks.set_segments([[(x, z - (0.06 if n % 5 == 0 else 0.03)), (x, z)] for n, (x, z) in tops.items()])
         labelled = [tops[n] for n in numbers if n % 5 == 0 and self._fits(n * MARKS_M, left, right)]
-        for place, text in enumerate(self._labels):
-            text.set_text(f"{labelled[place][0]:.1f} m" if place < len(labelled) else "")
-            if place < len(labelled):
-                text.set_position((labelled[place][0], labelled[place][1] - _LABEL_M))
+        self._label([(x, z - _LABEL_M) for x, z in labelled])
+
+    def _label(self, places: list[tuple[float, float]]) -> None:
+        """Labels of marks at these places, each with its x."""
+        for text, place in zip_longest(self._labels, places[: len(self._labels)]):
+            text.set_text(f"{place[0]:.1f} m" if place else "")
+            if place:
+                text.set_position(place)
 
     def _draw_uneven(self, left: float, right: float, across: float, middle: float) -> None:
         """The ground under the starboard wheels with marks below it, and a line for that under the port wheels."""
@@ -218,14 +218,7 @@ class View:
         line = [(x, self._height(x, track)) for x in along]
         self._far_ground.set_segments([[(x, self._height(x, across + self._far_track_m)) for x in along]])
         self._ground.set_verts([[(line[0][0], low), *line, (line[-1][0], low)]])
-        numbers = range(math.ceil(left / MARKS_M), math.floor(right / MARKS_M) + 1)
-        tops = {n: (n * MARKS_M, self._height(n * MARKS_M, track)) for n in numbers}
-        self._marks.set_segments([[(x, z - (0.06 if n % 5 == 0 else 0.03)), (x, z)] for n, (x, z) in tops.items()])
-        labelled = [tops[n] for n in numbers if n % 5 == 0 and self._fits(n * MARKS_M, left, right)]
-        for place, text in enumerate(self._labels):
-            text.set_text(f"{labelled[place][0]:.1f} m" if place < len(labelled) else "")
-            if place < len(labelled):
-                text.set_position((labelled[place][0], labelled[place][1] - _LABEL_M))
+        self._draw_marks(left, right, left, right, lambda x: self._height(x, track))
 
     def _link(self, parent: str, child: str, moment: Moment) -> Floats:
         origin, axes = moment.placed
@@ -298,7 +291,7 @@ class View:
 
     @staticmethod
     def _edges(plate: FilmedPlate, which: int, wheel: Floats, asides: list[float], low: float, high: float) -> Floats:
-        """Points (2 asides, 3) [m] of the plate before a wheel, so far beside it: all low ones, then high ones."""
+        """Points (2 asides, 3) [m] of the plate before a wheel, so far to its side: all low ones, then high ones."""
         origin, axes = plate.axes(which)
         sine, cosine = math.sin(plate.angle), math.cos(plate.angle)
         left = float(axes[1] @ (wheel - origin))
@@ -355,9 +348,7 @@ def _corners(run: FilmedWindow, moment: Moment) -> Floats:
 def _swept(points: Floats, poses: Floats) -> Floats:
     """Where points about the base come to as it turns over a run, world axes.
 
-    Args:
-        points: (n, 2) at the first pose [m].
-        poses: (ticks, 7) of the base.
+    Points (n, 2) at the first pose [m], poses (ticks, 7).
     """
     x, y, z, w = poses[:: max(len(poses) // _TURNS, 1), 3:].astype(float).T
     yaw = np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
@@ -398,12 +389,15 @@ def _number(value: float, decimals: int) -> str:
     return f"{round(float(value), decimals) + 0.0:.{decimals}f}"  # + 0.0: no -0
 
 
-def make_figure(panels: int) -> tuple[Figure, list[Axes]]:
-    """A figure with so many pictures below or beside each other, and their axes."""
-    columns = 1 if panels == 1 else 2
+def make_figure(panels: int, which: Which) -> tuple[Figure, list[Axes]]:
+    """A figure with so many pictures in rows, and their axes; matplotlib's in three dimensions are square."""
+    solid = which == "3d"
+    columns = min(panels, 3 if solid else 2)
     rows = math.ceil(panels / columns)
-    figure = Figure((9.6, 5.4) if panels == 1 else (15.0, 4.3 * rows), dpi=100, facecolor="white")
-    axes = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel().tolist()
+    size = ((7.2, 7.8), (15.0, 5.5 * rows)) if solid else ((9.6, 5.4), (15.0, 4.3 * rows))
+    figure = Figure(size[panels > 1], dpi=100, facecolor="white")
+    kind = {"projection": "3d"} if solid else {}
+    axes = np.atleast_1d(figure.subplots(rows, columns, squeeze=False, subplot_kw=kind)).ravel().tolist()
     figure.subplots_adjust(0.01, 0.01, 0.99, 0.93 if panels > 1 else 0.85, 0.03, 0.16)
     for empty in axes[panels:]:
         empty.set_axis_off()

@@ -120,7 +120,8 @@ def _candidates(windows: Sequence[Window], values: dict[str, float]) -> Iterator
         driven = [float(np.mean(window.slip or ())) for window in rolled]
         for slip in _SLIPS:
             if min(abs(slip - one) for one in driven) > _NEAR:
-                more = _predicted([_at(model, slip)], values, [*model.measured])
+                further = replace(model, slip=(slip,) * len(model.load_N), along_N=0.0)
+                more = _predicted([further], values, [*model.measured])
                 yield f"{_DRIVE} {slip:g}", more
         if any(window.torque_Nm is None for window in rolled):
             text = "measure the torque of the wheels in such drives (motor currents)"
@@ -149,10 +150,6 @@ def _candidates(windows: Sequence[Window], values: dict[str, float]) -> Iterator
         f"a single wheel on a carriage at {said} N and slips of 0.1, 0.2 and 0.4: pull, torque and sinkage",
         _predicted(single, values, ["pull_N", "torque_Nm", "sinkage_m"]),
     )
-
-
-def _at(window: Window, slip: float) -> Window:
-    return replace(window, slip=(slip,) * len(window.load_N), along_N=0.0)
 
 
 def _predicted(windows: Sequence[Window], values: dict[str, float], measured: Sequence[str]) -> list[Window]:

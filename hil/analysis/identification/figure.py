@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -28,17 +27,9 @@ _LOADS = 4  # curves of one panel, at most
 
 
 def draw(found: Identification, path: Path, title: str, facts: dict[str, str]) -> None:
-    """Draw it.
-
-    Args:
-        found: the identification.
-        path: of the file; its ending is the format.
-        title: of the figure.
-        facts: that stand in its file.
-    """
+    """Draw it. The ending of the path is the format; the facts stand in the file."""
     panels = [name for name in _TITLES if any(name in window.measured for window in found.windows)]
     figure = Figure((10.0, 1.2 + 2.9 * len(panels)), layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
     for one, name in zip(axes, panels, strict=True):
         _panel(one, found, name)

@@ -67,24 +67,17 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Direction:
-    """A combination of parameters, along a singular vector of the weighted residuals' slopes.
+    """A combination of parameters, along a singular vector of the weighted residuals' slopes."""
 
-    Attributes:
-        weights: of the log of each parameter, unit length.
-        sd: standard deviation of the combination's log; infinity: it has no slope.
-        determined: its 95 % interval reaches no further than a factor of two.
-        moves: how much twice or half of it changes a measured value, at most, in standard deviations of that value.
-    """
-
-    weights: Mapping[str, float]
-    sd: float
-    determined: bool
-    moves: float
+    weights: Mapping[str, float]  # of the log of each parameter, unit length
+    sd: float  # standard deviation of the combination's log; infinity: it has no slope
+    determined: bool  # its 95 % interval reaches no further than a factor of two
+    moves: float  # how much twice or half of it changes a measured value, at most, in standard deviations of that value
 
 
 @dataclass(frozen=True)
 class _Residual:
-    """One measured value beside that of the soil found; `sd` with shared errors."""
+    """One measured value and that of the soil found; `sd` with shared errors."""
 
     window: str
     quantity: str
@@ -95,27 +88,16 @@ class _Residual:
 
 @dataclass(frozen=True)
 class Identification:
-    """A soil identified.
+    """A soil identified."""
 
-    Attributes:
-        parameters: searched.
-        given: the others, by name.
-        directions: from the best determined to the worst; as many as parameters.
-        residuals: of each measured value.
-        reduced_chi_squared: chi-squared over its degrees of freedom; None: there is no value to spare.
-        widened: factor by which the reduced_chi_squared has widened the intervals; 1: not.
-        covariance: (parameters, parameters) of the logs; infinite where a direction has no slope.
-        windows: fitted.
-    """
-
-    parameters: tuple[Parameter, ...]
-    given: Mapping[str, float]
-    directions: tuple[Direction, ...]
-    residuals: tuple[_Residual, ...]
-    reduced_chi_squared: float | None
-    widened: float
-    covariance: FloatArray
-    windows: tuple[Window, ...]
+    parameters: tuple[Parameter, ...]  # searched
+    given: Mapping[str, float]  # the others, by name
+    directions: tuple[Direction, ...]  # from the best determined to the worst; as many as parameters
+    residuals: tuple[_Residual, ...]  # of each measured value
+    reduced_chi_squared: float | None  # chi-squared over its degrees of freedom; None: there is no value to spare
+    widened: float  # factor by which the reduced_chi_squared has widened the intervals; 1: not
+    covariance: FloatArray  # (parameters, parameters) of the logs; infinite where a direction has no slope
+    windows: tuple[Window, ...]  # fitted
 
     @property
     def values(self) -> dict[str, float]:
@@ -303,8 +285,7 @@ def _described(fit: _Fit, x: FloatArray, given: Mapping[str, float]) -> Identifi
 def spread_along(slopes: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Standard deviations along the singular vectors of weighted slopes, smallest first, and the vectors in rows.
 
-    Args:
-        slopes: (values, parameters), each row over the standard deviation of its value.
+    Slopes (values, parameters), each row over the standard deviation of its value.
     """
     columns = slopes.shape[1]
     whole = np.vstack([slopes, np.zeros((max(columns - len(slopes), 0), columns))])

@@ -1,9 +1,4 @@
-"""What a soil would have given in the windows: the closed forms of `models.wheel` at each wheel's load and slip.
-
-The parameters of a soil by the names of section `soil`, and the ranges that they are searched in.
-
-What an identification starts from: steady windows of one wheel or of a whole rover, each with its uncertainty.
-"""
+"""Steady windows with their uncertainties, and what a soil would have given in them (`models.wheel`)."""
 
 from __future__ import annotations
 
@@ -67,25 +62,15 @@ _LONGEST_M = 5.0
 
 @dataclass(frozen=True)
 class WheelSize:
-    """A wheel, as `models.wheel.RigidWheel` takes it.
+    """A wheel, as `models.wheel.RigidWheel` takes it."""
 
-    Attributes:
-        radius_m: of the rim.
-        width_m: of the rim.
-        grouser_height_m: added to the radius.
-        variant: of the wheel-soil model.
-        shear: law of the soil's shear stress, as `models.wheel.Soil` takes it; it is taken as known.
-        shear_residual: likewise.
-        grouser_thrust: as `models.wheel.RigidWheel` takes it.
-    """
-
-    radius_m: float
-    width_m: float
-    grouser_height_m: float = 0.0
-    variant: str = "exact"
-    shear: str = SHEAR_LAWS[0]
-    shear_residual: float | None = None
-    grouser_thrust: bool = False
+    radius_m: float  # of the rim
+    width_m: float  # of the rim
+    grouser_height_m: float = 0.0  # added to the radius
+    variant: str = "exact"  # of the wheel-soil model
+    shear: str = SHEAR_LAWS[0]  # law of the soil's shear stress, as `models.wheel.Soil` takes it; it is taken as known
+    shear_residual: float | None = None  # likewise
+    grouser_thrust: bool = False  # as `models.wheel.RigidWheel` takes it
 
     def __post_init__(self) -> None:
         for name in ("radius_m", "width_m"):
@@ -109,21 +94,13 @@ class WheelSize:
 
 @dataclass(frozen=True)
 class SharedErrors:
-    """What measured a window: errors that all windows of one bench share. Standard deviations.
+    """What measured a window: errors that all windows of one bench share. Standard deviations."""
 
-    Attributes:
-        name: of it; windows with an equal bench have the same errors.
-        pull_gain: of the pull's sensitivity, relative.
-        pull_zero_N: of the pull's zero.
-        torque_gain: of the torque's sensitivity, relative.
-        load_gain: of the load of each wheel, relative; a wheel has the same error in each window.
-    """
-
-    name: str = ""
-    pull_gain: float = 0.0
-    pull_zero_N: float = 0.0
-    torque_gain: float = 0.0
-    load_gain: float = 0.0
+    name: str = ""  # of it; windows with an equal bench have the same errors
+    pull_gain: float = 0.0  # of the pull's sensitivity, relative
+    pull_zero_N: float = 0.0  # of the pull's zero
+    torque_gain: float = 0.0  # of the torque's sensitivity, relative
+    load_gain: float = 0.0  # of the load of each wheel, relative; a wheel has the same error in each window
 
 
 @dataclass(frozen=True)
@@ -143,31 +120,19 @@ class MeasuredMean:
 
 @dataclass(frozen=True)
 class Window:
-    """A steady state: what is known of the wheels, and what was measured of their forces.
+    """A steady state: what is known of the wheels, and what was measured of their forces."""
 
-    Attributes:
-        name: of the run, or the row of a table; for messages.
-        wheel: each of the wheels is one like this.
-        load_N: (wheels,) vertical, each at least 0.
-        slip: (wheels,) of a turning wheel, negative when braking; None: the wheel was pressed down without turning.
-        slip_sd: (wheels,) standard deviations, of one error that all wheels share.
-        pull_N: sum over the wheels, forward; None: not measured, as each of the next two.
-        torque_Nm: sum over the wheels, at the axles.
-        sinkage_m: mean over the wheels.
-        along_N: part of the wheels' forward force that carries the weight up a slope.
-        bench: what measured it.
-    """
-
-    name: str
-    wheel: WheelSize
-    load_N: tuple[float, ...]
+    name: str  # of the run, or the row of a table; for messages
+    wheel: WheelSize  # each of the wheels is one like this
+    load_N: tuple[float, ...]  # (wheels,) vertical, each at least 0
+    # (wheels,) of a turning wheel, negative when braking; None: the wheel was pressed down without turning.
     slip: tuple[float, ...] | None
-    slip_sd: tuple[float, ...] = ()
-    pull_N: MeasuredMean | None = None
-    torque_Nm: MeasuredMean | None = None
-    sinkage_m: MeasuredMean | None = None
-    along_N: float = 0.0
-    bench: SharedErrors = SharedErrors()
+    slip_sd: tuple[float, ...] = ()  # (wheels,) standard deviations, of one error that all wheels share
+    pull_N: MeasuredMean | None = None  # sum over the wheels, forward; None: not measured, as each of the next two
+    torque_Nm: MeasuredMean | None = None  # sum over the wheels, at the axles
+    sinkage_m: MeasuredMean | None = None  # mean over the wheels
+    along_N: float = 0.0  # part of the wheels' forward force that carries the weight up a slope
+    bench: SharedErrors = SharedErrors()  # what measured it
 
     def __post_init__(self) -> None:
         numbers = (*self.load_N, *(self.slip or ()), *self.slip_sd, self.along_N)
@@ -211,9 +176,6 @@ _SLIP_STEP, _LOAD_STEP = 1e-4, 1e-3
 
 class ForwardModel:
     """Predictions for fixed windows.
-
-    Args:
-        windows: at least one.
 
     Attributes:
         windows: as given.
@@ -286,16 +248,9 @@ class ForwardModel:
 
 
 def wheel_state(wheel: WheelSize, soil: Soil, load_N: FloatArray, slip: FloatArray) -> tuple[FloatArray, ...]:
-    """Steady state of turning wheels.
+    """Steady state of turning wheels. Vertical loads (n,) and slips (n,).
 
-    Args:
-        wheel: each of them.
-        soil: under them.
-        load_N: (n,) vertical.
-        slip: (n,).
-
-    Returns:
-        (n,) each: forward force [N], torque [N m], sinkage [m].
+    Returns (n,) each: forward force [N], torque [N m], sinkage [m].
     """
     rigid = wheel.on(soil)
     depth = _sinkage(rigid, load_N, slip)

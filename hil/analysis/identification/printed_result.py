@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,10 @@ from rich.table import Table
 from scipy.stats import chi2
 
 from hil.analysis.identification.directions import in_words, proposals
-from hil.analysis.identification.fit import Identification, Parameter
+from hil.analysis.identification.fit import Identification
 from hil.config.files import write_whole
+from hil.experiments.summary import finite
+from hil.experiments.summary_table import columns_table
 
 _UNITS = {"stiffness": "N/m^(2+n)", "friction_angle_deg": "deg", "cohesion_Pa": "Pa"}
 # Slips that differ by less are one slip.
@@ -39,7 +41,7 @@ def warnings_of(found: Identification) -> list[str]:
         if _digs(found):
             texts.append(
                 "The measured sinkage grows with the slip more than that of the soil found: the wheel digs (slip "
-                "sinkage). Find slip_sinkage too: --find slip_sinkage, beside the others."
+                "sinkage). Find slip_sinkage too: --find slip_sinkage, with the others."
             )
     spare = len(found.residuals) - len(found.parameters)
     if found.reduced_chi_squared is not None and chi2.cdf(found.reduced_chi_squared * spare, spare) < _CHANCE:
@@ -78,8 +80,11 @@ def yaml_section(found: Identification) -> str:
     searched = {one.name: one for one in found.parameters}
     lines = ["soil:"]
     for name, value in found.values.items():
-        remark = f"  # {_remark(searched[name])}" if name in searched else "  # given"
-        lines.append(f"  {name}: {_number(value)}{remark}")
+        remark = "given"
+        if (one := searched.get(name)) is not None:
+            doubt = "" if one.determined else "not determined by the data: "
+            remark = f"{doubt}95 % interval {one.low:.3g} to {one.high:.3g}"
+        lines.append(f"  {name}: {_number(value)}  # {remark}")
     wheel = found.windows[0].wheel
     if wheel.shear_residual is not None:
         lines += [f"  shear: {wheel.shear}  # given", f"  shear_residual: {_number(wheel.shear_residual)}  # given"]
@@ -88,48 +93,31 @@ def yaml_section(found: Identification) -> str:
 
 def parameter_table(found: Identification) -> Table:
     """The parameters with their intervals."""
-    table = Table()
-    for column in ("parameter", "value", "95 % interval", "determined"):
-        table.add_column(column, justify="left" if column == "parameter" else "right")
+    rows = []
     for one in found.parameters:
         name = f"{one.name} [{_UNITS[one.name]}]" if one.name in _UNITS else one.name
-        table.add_row(name, f"{one.value:.4g}", f"{one.low:.3g} to {one.high:.3g}", "yes" if one.determined else "no")
-    return table
+        rows.append((name, f"{one.value:.4g}", f"{one.low:.3g} to {one.high:.3g}", "yes" if one.determined else "no"))
+    return columns_table(("parameter", "value", "95 % interval", "determined"), rows, words=1)
 
 
 def residual_table(found: Identification) -> Table:
-    """Each measured value beside that of the soil found."""
-    table = Table()
-    for column in ("window", "quantity", "measured", "soil found", "deviation [sd]"):
-        table.add_column(column, justify="left" if column in ("window", "quantity") else "right")
+    """Each measured value next to that of the soil found."""
+    rows = []
     for one in found.residuals:
         off = (one.measured - one.fitted) / one.sd
-        table.add_row(one.window, one.quantity, f"{one.measured:.4g}", f"{one.fitted:.4g}", f"{off:+.1f}")
-    return table
+        rows.append((one.window, one.quantity, f"{one.measured:.4g}", f"{one.fitted:.4g}", f"{off:+.1f}"))
+    return columns_table(("window", "quantity", "measured", "soil found", "deviation [sd]"), rows, words=2)
 
 
 def plain(found: Identification) -> dict[str, Any]:
     """As JSON has it."""
     return {
         "soil": found.values,
-        "parameters": {
-            one.name: {
-                "value": one.value,
-                "low": one.low,
-                "high": one.high,
-                "determined": one.determined,
-                "on_bound": one.on_bound,
-            }
-            for one in found.parameters
-        },
+        "parameters": {fields.pop("name"): fields for one in found.parameters if (fields := asdict(one))},
         "given": dict(found.given),
         "determined": found.determined,
         "directions": [
-            {
-                "weights": dict(one.weights),
-                "log_sd": None if math.isinf(one.sd) else one.sd,
-                "determined": one.determined,
-            }
+            {"weights": dict(one.weights), "log_sd": finite(one.sd), "determined": one.determined}
             for one in found.directions
         ],
         "in_words": in_words(found),
@@ -138,16 +126,7 @@ def plain(found: Identification) -> dict[str, Any]:
         "reduced_chi_squared": found.reduced_chi_squared,
         "widened": found.widened,
         "windows": len(found.windows),
-        "residuals": [
-            {
-                "window": one.window,
-                "quantity": one.quantity,
-                "measured": one.measured,
-                "sd": one.sd,
-                "fitted": one.fitted,
-            }
-            for one in found.residuals
-        ],
+        "residuals": [asdict(one) for one in found.residuals],
     }
 
 
@@ -166,11 +145,6 @@ def lines_of(whole: dict[str, Any]) -> Iterator[str]:
     if whole["further_experiments"]:
         yield "What would tell more, computed for the soil found:"
         yield from (f"- {text}" for text in whole["further_experiments"])
-
-
-def _remark(one: Parameter) -> str:
-    interval = f"95 % interval {one.low:.3g} to {one.high:.3g}"
-    return interval if one.determined else f"not determined by the data: {interval}"
 
 
 def _number(value: float) -> str:

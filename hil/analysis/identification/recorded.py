@@ -1,7 +1,4 @@
-"""Windows from recorded runs of the experiments `drawbar`, `slope` and `sinkage`.
-
-What recorded runs tell of their rig for an identification: wheel, bench, soil, and whether they belong together.
-"""
+"""Windows from recorded runs of `drawbar`, `slope` and `sinkage`, and whether these belong together."""
 
 from __future__ import annotations
 
@@ -40,15 +37,10 @@ PRESSED = "sinkage"
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """What no record says: half-widths of 95 % intervals, relative.
+    """What no record says: half-widths of 95 % intervals, relative."""
 
-    Attributes:
-        loads: of the load of each wheel.
-        torque: of the torque that a motor gives for a current.
-    """
-
-    loads: float = 0.02
-    torque: float = 0.05
+    loads: float = 0.02  # of the load of each wheel
+    torque: float = 0.05  # of the torque that a motor gives for a current
 
 
 USUAL_UNCERTAINTY = Uncertainty()
@@ -57,8 +49,7 @@ USUAL_UNCERTAINTY = Uncertainty()
 def check_alike(runs: Sequence[tuple[Path, Config]]) -> Config:
     """The config that the others are like: that of the first run that drives, or of the first one.
 
-    Raises:
-        IdentificationError: the runs do not belong together.
+    Raises IdentificationError: the runs do not belong together.
     """
     drives = [one for one in runs if one[1].experiment != PRESSED]
     first_run, first = (drives or runs)[0]
@@ -66,7 +57,7 @@ def check_alike(runs: Sequence[tuple[Path, Config]]) -> Config:
     for run, config in runs:
         earlier, rover = rovers.setdefault(config.rover.type, (run, _rover_of(config.rover)))
         rolls = config.experiment != PRESSED
-        # a pressed wheel of a simulated rig has a wheel model and a rebound of its own
+        # a pressed wheel of a simulated rig has another wheel model and rebound
         with_rebound = rolls or not drives
         for what, one, other, than in (
             ("rover", _rover_of(config.rover), rover, earlier),
@@ -133,20 +124,12 @@ _STEADY = 0.1
 
 
 @dataclass(frozen=True)
-class _RecordedWindows:
-    """Windows of runs on one soil, with one rover of each type.
+class Sources:
+    """What an identification is made of."""
 
-    Attributes:
-        windows: one a run.
-        soil: section soil of the config, all six parameters by name.
-        name: of the config.
-        simulated: the runs were made on a simulated rig.
-    """
-
-    windows: tuple[Window, ...]
-    soil: Mapping[str, float]
-    name: str
-    simulated: bool
+    windows: tuple[Window, ...]  # of all sources
+    soil: Mapping[str, float]  # all parameters by name: fixed, or where the search begins
+    name: str  # of the config, or of the table
 
 
 def windows_of(
@@ -156,7 +139,7 @@ def windows_of(
     *,
     unverified: bool = False,
     spread: Executor | None = None,
-) -> _RecordedWindows:
+) -> Sources:
     """The steady window of each run.
 
     Args:
@@ -176,19 +159,9 @@ def windows_of(
     each = map if spread is None else spread.map
     read = [(run, *found) for run, found in zip(runs, each(partial(_read, unverified=unverified), runs), strict=True)]
     first = check_alike([(run, config) for run, config, _ in read])
-    window = partial(_window_of, uncertainty=uncertainty, torque_per_A_Nm=torque_per_A_Nm)
+    window = partial(_window, uncertainty=uncertainty, torque_per_A_Nm=torque_per_A_Nm)
     windows = tuple(each(window, read))
-    return _RecordedWindows(windows, soil_section(first.soil), first.name, first.rig == "simulated")
-
-
-def _window_of(
-    read: tuple[Path, Config, dict[str, Any]], uncertainty: Uncertainty, torque_per_A_Nm: float | None
-) -> Window:
-    """The window of a run, whatever its experiment."""
-    run, config, summary = read
-    if config.experiment == PRESSED:
-        return _pressed(run, config, summary, uncertainty)
-    return _window(run, config, summary, uncertainty, torque_per_A_Nm)
+    return Sources(windows, soil_section(first.soil), first.name)
 
 
 def _read(run: Path, *, unverified: bool) -> tuple[Config, dict[str, Any]]:
@@ -266,9 +239,12 @@ class _WindowMeans:
 
 
 def _window(
-    run: Path, config: Config, summary: Mapping[str, Any], uncertainty: Uncertainty, torque_per_A_Nm: float | None
+    read: tuple[Path, Config, dict[str, Any]], uncertainty: Uncertainty, torque_per_A_Nm: float | None
 ) -> Window:
-    """The window of a run."""
+    """The window of a run, whatever its experiment."""
+    run, config, summary = read
+    if config.experiment == PRESSED:
+        return _pressed(run, config, summary, uncertainty)
     layout, slope = config.layout, config.experiment == "slope"
     load_field = "wheel_load_N" if layout.leg_sensors else "normal_force_N"
     if config.pull_unknown and not layout.leg_sensors:

@@ -1,14 +1,10 @@
-"""All windows of an identification: of runs and of a table, with the soil that the search begins at.
-
-Windows from a table of tests that were not made with `hil`: a single wheel on its carriage, or a sinkage test.
-"""
+"""All windows of an identification, of runs and of a table of tests, with the soil that the search begins at."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from pathlib import Path
 
 from hil.analysis.identification.forward import (
@@ -20,7 +16,7 @@ from hil.analysis.identification.forward import (
     Window,
     in_millimetres,
 )
-from hil.analysis.identification.recorded import USUAL_UNCERTAINTY, Uncertainty, soil_section, windows_of
+from hil.analysis.identification.recorded import USUAL_UNCERTAINTY, Sources, Uncertainty, soil_section, windows_of
 from hil.config.files import read_text
 from hil.config.schema.ground_and_obstacle import SoilConfig
 from hil.config.text_io import number_in, numbered_rows
@@ -46,12 +42,7 @@ def windows_of_table(path: Path, wheel: WheelSize | None = None) -> tuple[Window
     `pull_N`, `torque_Nm`, `sinkage_m` that was measured, with its standard deviation as `pull_N_sd` and so on. An empty
     cell: not measured. `radius_m` and `width_m` of the wheel; without them it is that of the runs.
 
-    Args:
-        path: of the file.
-        wheel: of the runs; None: there are none.
-
-    Raises:
-        IdentificationError: the file cannot be read, or a row of it says too little.
+    Raises IdentificationError: the file cannot be read, or a row of it says too little.
     """
     try:
         text = read_text(path, _MOST_BYTES).removeprefix("\ufeff")
@@ -110,13 +101,9 @@ def _measured(name: str, column: str, row: Mapping[str, float]) -> MeasuredMean 
         return None
     if f"{column}_sd" not in row:
         raise IdentificationError(f"{name}: {column} without {column}_sd, its standard deviation; give both")
-    return MeasuredMean(row[column], _above(name, f"{column}_sd", row))
-
-
-def _above(name: str, column: str, row: Mapping[str, float]) -> float:
-    if row[column] <= 0.0:
-        raise IdentificationError(f"{name}: {column} is {row[column]:g}, allowed: above 0")
-    return row[column]
+    if (sd := row[f"{column}_sd"]) <= 0.0:
+        raise IdentificationError(f"{name}: {column}_sd is {sd:g}, allowed: above 0")
+    return MeasuredMean(row[column], sd)
 
 
 def _number(name: str, column: str, cell: str) -> float:
@@ -124,21 +111,6 @@ def _number(name: str, column: str, cell: str) -> float:
     if math.isnan(value):
         raise IdentificationError(f"{name}: {column} is {cell[:40]!r}; allowed: a finite number, or an empty cell")
     return value
-
-
-@dataclass(frozen=True)
-class Sources:
-    """What an identification is made of.
-
-    Attributes:
-        windows: of all sources.
-        soil: all parameters by name: fixed, or where the search begins.
-        name: of the config, or of the table.
-    """
-
-    windows: tuple[Window, ...]
-    soil: Mapping[str, float]
-    name: str
 
 
 def read_sources(

@@ -32,17 +32,12 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 class RoverFiles:
     """The files of an imported rover, none of which is there yet.
 
-    Args:
-        folder: to write them in; made if there is none.
-        name: of the rover, its config and its files.
+    Raises RoverFileError: not a name of a config, or a file is there already.
 
     Attributes:
         config: NAME.yaml.
         urdf: NAME.urdf.
         sketch: NAME.png.
-
-    Raises:
-        RoverFileError: not a name of a config, or a file is there already.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -58,39 +53,30 @@ class RoverFiles:
 
     @contextmanager
     def making(self) -> Iterator[RoverFiles]:
-        """The same files in a folder beside, to make them there; they get their places when all that is wanted is done.
+        """The same files in a temporary folder, to make them there; they get their places when all of them are done.
 
         What ends it before, as Ctrl-C does, leaves none of them in their places.
 
-        Raises:
-            RoverFileError: there can be no such folder, or a file is there by now.
+        Raises RoverFileError: there can be no such folder, or a file is there by now.
         """
         try:
             self.config.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(self.config.with_suffix("")) as beside:
-                beside.mkdir()
-                made = RoverFiles(beside, self.name)
+            with replacing(self.config.with_suffix("")) as temporary:
+                temporary.mkdir()
+                made = RoverFiles(temporary, self.name)
                 yield made
                 for done, path in ((made.sketch, self.sketch), (made.urdf, self.urdf), (made.config, self.config)):
                     with replacing(path, new=True) as unfinished:
                         if done.exists():
                             done.rename(unfinished)
-                beside.rmdir()
+                temporary.rmdir()
         except OSError as error:
             raise RoverFileError(f"{self.config.parent}: {error.strerror}") from None
 
     def write(self, rover: ImportedRover, source: str) -> list[str]:
-        """Write the URDF and the config.
+        """Write the URDF and the config. Raises RoverFileError: a file cannot be written.
 
-        Args:
-            rover: as read.
-            source: name of the file that it was read from.
-
-        Returns:
-            What was assumed, a sentence each.
-
-        Raises:
-            RoverFileError: a file cannot be written.
+        Returns what was assumed, a sentence each.
         """
         tree, locks, notes = _held(rover.tree)
         sizes = _by_size(tree)
@@ -188,11 +174,9 @@ def name_of(path: Path, folder: Path) -> str:
 def description_of(rig: Rig, to: Literal["urdf", "mjcf"]) -> tuple[str, list[str]]:
     """The rover of a config as a URDF or MJCF: with its payload, locked as on the rig, without grousers.
 
-    Returns:
-        The text, and what of the rover other programs do not find in it, a line each.
+    Returns the text, and what of the rover other programs do not find in it, a line each.
 
-    Raises:
-        ValueError: a joint follows two others, which neither format can say.
+    Raises ValueError: a joint follows two others, which neither format can say.
     """
     nominal = rig.nominal
     tree = replace(nominal, grouser_heights=(0.0,) * len(nominal.grouser_heights)).make_rover().tree

@@ -1,7 +1,4 @@
-"""What is known of a rover at once: masses, wheels, energy of an impact, wheel loads, and when it tips over.
-
-A sketch of a rover: from starboard and from above, joints at zero.
-"""
+"""What is known of a rover at once, and its sketch: masses, wheels, energy of an impact, loads, when it tips over."""
 
 from __future__ import annotations
 
@@ -16,6 +13,7 @@ from hil.analysis.energy import EnergyCurve, energy_curve
 from hil.analysis.film.skeleton import Skeleton, body_outline, rim_outline
 from hil.config.files import replacing
 from hil.config.rig import Rig
+from hil.experiments.summary_table import columns_table
 from hil.messages.stages import UPRIGHT
 from models.rover.rover import Rover
 from models.rover.tree import Tree
@@ -27,23 +25,14 @@ ANGLES_DEG = tuple(float(angle) for angle in range(10, 91, 10))
 
 
 class _RoverOverview(NamedTuple):
-    """A rover at a first look.
+    """A rover at a first look."""
 
-    Attributes:
-        rover: as the twin has it.
-        com: its centre of mass [m], in the base frame, joints at zero.
-        energy: T_c over the obstacle's angle.
-        loads_N: of the wheels on the config's ground at rest; None: it does not stand there.
-        why: it does not stand.
-        tips_deg: slope at which the rover, its joints held, tips over its wheels, by direction.
-    """
-
-    rover: Rover
-    com: tuple[float, float, float]
-    energy: EnergyCurve
-    loads_N: tuple[float, ...] | None
-    why: str
-    tips_deg: dict[str, float]
+    rover: Rover  # as the twin has it
+    com: tuple[float, float, float]  # its centre of mass [m], in the base frame, joints at zero
+    energy: EnergyCurve  # T_c over the obstacle's angle
+    loads_N: tuple[float, ...] | None  # of the wheels on the config's ground at rest; None: it does not stand there
+    why: str  # it does not stand
+    tips_deg: dict[str, float]  # slope at which the rover, its joints held, tips over its wheels, by direction
 
 
 def look_at(rig: Rig) -> _RoverOverview:
@@ -93,33 +82,26 @@ def joints_in_words(rover: Rover) -> str:
 
 def wheels_table(look: _RoverOverview, links: Sequence[str]) -> Table:
     """A row a wheel."""
-    table = Table()
-    for title in ("wheel", "link", "x [m]", "y [m]", "radius [m]", "width [m]", "load [N]"):
-        table.add_column(title, justify="left" if title in ("wheel", "link") else "right")
+    rows = []
     places = look.rover.wheel_positions(look.rover.neutral())
     for number, (wheel, link) in enumerate(zip(look.rover.tree.wheels, links, strict=True)):
         load = "-" if look.loads_N is None else f"{look.loads_N[number]:.1f}"
         x, y, _ = places[number]
-        table.add_row(wheel.name, link, f"{x:.3f}", f"{y:.3f}", f"{wheel.radius:g}", f"{wheel.width:g}", load)
-    return table
+        rows.append((wheel.name, link, f"{x:.3f}", f"{y:.3f}", f"{wheel.radius:g}", f"{wheel.width:g}", load))
+    return columns_table(("wheel", "link", "x [m]", "y [m]", "radius [m]", "width [m]", "load [N]"), rows, words=2)
 
 
 def draw_sketch(tree: Tree, com: tuple[float, float, float], path: Path) -> None:
     """Draw bodies as the boxes of their masses and moments, wheels, and the centre of mass.
 
-    Args:
-        tree: of the rover.
-        com: centre of mass in the base frame [m].
-        path: of the PNG.
+    The centre of mass is in the base frame [m].
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.patches import Polygon
 
     skeleton = Skeleton(tree, ())
     placed = skeleton.place(UPRIGHT, (), (0.0,) * len(skeleton.wheels))
     figure = Figure(figsize=(9.0, 4.2), layout="constrained")
-    FigureCanvasAgg(figure)
     for axes, title, flat, up in zip(
         figure.subplots(1, 2), ("from starboard", "from above"), ((0, 2), (0, 1)), (2, 1), strict=True
     ):

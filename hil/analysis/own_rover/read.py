@@ -1,7 +1,4 @@
-"""Reads a rover from a file, a URDF or an MJCF.
-
-Reads an MJCF: MuJoCo compiles it in a limited process, and the compiled model is read.
-"""
+"""Reads a rover from a URDF, or from an MJCF, which MuJoCo compiles in a limited process."""
 
 from __future__ import annotations
 
@@ -16,6 +13,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from drivers.extras import install_command
 from hil.config.files import read_bytes, read_text
@@ -37,14 +35,9 @@ _COUNTS = ("width", "height", "nrow", "ncol", "memory", "njmax", "nconmax", "nst
 
 
 def read_mjcf(text: str, path: Path) -> LinkedRover:
-    """The links and joints of an MJCF.
+    """The links and joints of an MJCF. Meshes stand next to the file.
 
-    Args:
-        text: of the file.
-        path: of the file, for meshes beside it.
-
-    Raises:
-        ValueError: MuJoCo is not installed or does not take it, or it has what no rover of ours can have.
+    Raises ValueError: MuJoCo is not installed or does not take it, or it has what no rover of ours can have.
     """
     root = read_xml(text, _DEEPEST)
     _check_bounds(root)
@@ -163,11 +156,8 @@ class _Model:
         offsets = {self._body(i): joint[1] for i, joint in zip(kept, joints, strict=True)}
         if model.dof_armature.any():
             self._left_out.append("armature of joints, left out: a rotor's inertia has no place in a URDF")
-        for what, values in (
-            ("springs", model.jnt_stiffness), ("damping", model.dof_damping), ("dry friction", model.dof_frictionloss)
-        ):  # fmt: skip
-            if values.any():
-                self._left_out.append(f"{what} of joints, left out")
+        named = {"springs": model.jnt_stiffness, "damping": model.dof_damping, "dry friction": model.dof_frictionloss}
+        self._left_out += [f"{what} of joints, left out" for what, values in named.items() if values.any()]
         if model.body_gravcomp.any():
             self._left_out.append(
                 "gravity compensation of bodies (gravcomp), left out: they weigh what their mass says"
@@ -288,14 +278,7 @@ class _Model:
 
 def _matrix(quaternion: Any) -> Any:
     """Rotation matrix (3, 3) of a quaternion w x y z; right angles that rounding has moved are put back."""
-    w, x, y, z = np.asarray(quaternion, float) / np.linalg.norm(quaternion)
-    turn = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    turn = Rotation.from_quat(quaternion, scalar_first=True).as_matrix()
     whole = np.round(turn)
     return whole if np.abs(turn - whole).max() < 2e-5 else turn
 
@@ -312,14 +295,10 @@ def read_rover(
 ) -> ImportedRover:
     """The rover of a file.
 
-    Args:
-        path: of a URDF, or of an MJCF, whose first element is <mujoco>.
-        wheels: names of the wheels' links or joints; None: those that are recognised.
-        wheel_radius_m: of every wheel; None: that of its shape.
-        wheel_width_m: of every wheel; None: that of its shape.
+    An MJCF is told by its first element, <mujoco>. Wheels are links or joints; without them those that are recognised.
+    A radius or width [m] holds for every wheel; None: that of its shape.
 
-    Raises:
-        RoverFileError: it cannot be read, or is no rover.
+    Raises RoverFileError: it cannot be read, or is no rover.
     """
     try:
         text = read_text(path, MOST_CHARACTERS)

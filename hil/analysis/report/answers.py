@@ -46,25 +46,16 @@ _LAW_IN_DOUBT = 0.05  # of p_of_spring
 
 @dataclass(frozen=True)
 class _RejectionReason:
-    """A reason against trials.
+    """A reason against trials."""
 
-    Attributes:
-        words: the reason.
-        trials: labels of the trials that it is one against.
-    """
-
-    words: str
-    trials: tuple[str, ...]
+    words: str  # the reason
+    trials: tuple[str, ...]  # labels of the trials that it is one against
 
 
 def opening(campaign: RecordedCampaign, trials: Sequence[Trial], rig: str | None, times: Sequence[str]) -> str:
     """What was done, on what, by whom and when, in one sentence.
 
-    Args:
-        campaign: its name, and the config that it was made with.
-        trials: all.
-        rig: of its config; None where that is not one of this version.
-        times: `wall_time` of the records, in any order.
+    `rig` is None where the config is not one of this version.
     """
     plan = campaign.meta.get("plan")
     angles = sorted({row["angle_deg"] for row in campaign.rows if row.get("angle_deg") is not None})
@@ -72,7 +63,8 @@ def opening(campaign: RecordedCampaign, trials: Sequence[Trial], rig: str | None
     at = f" at {angles[0]:g}°" if len(angles) == 1 else at
     of = f"the plan “{campaign.name}”" if isinstance(plan, Mapping) else f"“{campaign.name}”"
     names = sorted({str(row["operator_name"]) for row in campaign.rows if row.get("operator_name")})
-    by = f"led by {_listed(names)}" if names else "without an operator"
+    listed = names[-1:] if len(names) < 2 else [", ".join(names[:-1]), names[-1]]
+    by = f"led by {' and '.join(listed)}" if names else "without an operator"
     where = _RIGS.get(_rig(campaign, rig), "on a rig of which campaign.json does not say whether it was simulated")
     count = f"{len(trials)} impact trial{'s' if len(trials) != 1 else ''}"
     return f"{count} of {of}{at}, {where}; {by}; {_when(times)}."
@@ -81,9 +73,7 @@ def opening(campaign: RecordedCampaign, trials: Sequence[Trial], rig: str | None
 def source_line(campaign: RecordedCampaign, times: Sequence[str] = ()) -> str:
     """Of which campaign a figure is, in a line: its name, seed and time, and whether anything real moved.
 
-    Args:
-        campaign: its name, seed and config.
-        times: `wall_time` of the records, in any order; none: nothing is said of the time.
+    Without `times`, `wall_time` of the records, nothing is said of the time.
     """
     rig, when = _rig(campaign, None), f"   {_when(times)}" * any(times)
     moved = "rig unknown" if not rig else "real rig" if rig == "real" else "SIMULATED rig"
@@ -100,15 +90,10 @@ def _when(times: Sequence[str]) -> str:
     known = sorted(time for time in times if time)
     if not known:
         return "when is not known, for no records were kept"
-    (first_day, first), (last_day, last) = (_moment(time) for time in (known[0], known[-1]))
+    (first_day, first), (last_day, last) = ((time[:10], time[11:16]) for time in (known[0], known[-1]))
     if first_day != last_day:
         return f"{first_day} {first} to {last_day} {last} UTC"
     return f"{first_day}, {first} to {last} UTC" if first != last else f"{first_day}, {first} UTC"
-
-
-def _moment(time: str) -> tuple[str, str]:
-    day, _, clock = time.partition("T")
-    return day, clock[:5]
 
 
 def reasons_against(campaign: RecordedCampaign, trials: Sequence[Trial]) -> list[_RejectionReason]:
@@ -226,7 +211,3 @@ def _percent(share: float) -> str:
 
 def _counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,4 +1,4 @@
-"""Frames of a run's camera around its impact, beside the traces, each with its time; of a run without one, over all."""
+"""Frames of a run's camera around its impact above the traces, each with its time; of a run without one, over all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from hil.analysis.film.files import CameraFrames
@@ -34,21 +33,12 @@ def draw_camera(
     form: FigureForm = FigureForm(),  # noqa: B008
     to: str = "png",
 ) -> Path | None:
-    """Draw the frames of a run with its traces, as `camera.png` beside the figure of the run.
+    """Draw the frames of a run with its traces, as `camera.png` next to the figure of the run.
 
-    Args:
-        record: of the run.
-        summary: as in `summary.json`.
-        run: its folder, with the frames, which no digest covers.
-        form: as of the figure of the run; another width or a notice has a name of its own.
-        to: format, of `figure_form.FORMATS`.
+    No digest covers the frames. A `form` of another width or with a notice has another file name. Returns where it is;
+    None: the run has no frames.
 
-    Returns:
-        Where it is; None: the run has no frames.
-
-    Raises:
-        FolderError: the table of frames cannot be read.
-        OSError: the figure cannot be written.
+    Raises FolderError: the table of frames cannot be read; OSError: the figure cannot be written.
     """
     if not frames_of(run) or not len(record.tick):
         return None
@@ -58,7 +48,6 @@ def draw_camera(
     origin_s = 0.0 if impact_s is None else impact_s
     shown = camera.around(origin_s, origin_s - span[0], span[1] - origin_s, MOST)
     figure = Figure(form.size_in((12.0, 6.4), (90.0, 100.0)), facecolor="white")
-    FigureCanvasAgg(figure)
     grid = figure.add_gridspec(
         2, MOST, height_ratios=(1.0, 2.0), hspace=0.15, wspace=0.04, left=0.07, right=0.985, top=0.9, bottom=0.09
     )

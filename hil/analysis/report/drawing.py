@@ -11,7 +11,6 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from hil.experiments.drawing import COLOURS
@@ -44,7 +43,6 @@ _STYLE: Any = {
 def new_figure(height_in: float) -> Figure:
     """An empty figure, as wide as a page."""
     figure = Figure((WIDTH_IN, height_in), layout="constrained")
-    FigureCanvasAgg(figure)
     return figure
 
 
@@ -85,9 +83,7 @@ def plain(text: str) -> str:
 def settle(figure: Figure, words: str) -> None:
     """Lay a drawn figure out, once: the layout takes longer than the drawing, and each saving would do it again.
 
-    Args:
-        figure: drawn.
-        words: of which campaign it is, for the line below it.
+    The words say, in a line below it, of which campaign it is.
     """
     foot = (0.3 + len(words.split("\n"))) * _FOOT_IN / figure.get_figheight()
     figure.get_layout_engine().set(rect=(0.0, foot, 1.0, 1.0 - foot))  # type: ignore[union-attr,call-arg]
@@ -99,14 +95,7 @@ def settle(figure: Figure, words: str) -> None:
 def save(figure: Figure, place: Path, title: str, facts: Mapping[str, str]) -> list[Path]:
     """Write a figure in every format.
 
-    Args:
-        figure: drawn.
-        place: of the files, without an ending.
-        title: of the figure.
-        facts: on what it is of, to be found in all of them.
-
-    Returns:
-        The files.
+    The place is without an ending; the facts on what it is of are found in every file. Returns the files.
     """
     paths = [place.with_name(f"{place.name}.{ending}") for ending in FORMATS]
     for path in paths:

@@ -1,9 +1,7 @@
-"""Force over the obstacle's angle (MacMahon 2016, figs. 5-8 and 6-11), over T_c, and over hit height (fig. 6-13).
+"""Force over the obstacle's angle (MacMahon 2016, figs. 5-8, 6-11), T_c, hit height (fig. 6-13), grouser offset.
 
-Peaks over the grousers' offset at the impact, and without it: trials scaled to one offset (MacMahon 2016, 6.2.7).
-
-The thesis names the offset as the greatest deviation of its trials from each other, and scaling by it as the cure. It
-would scale by simulated plots; here the scale is fitted to the trials themselves.
+The thesis names the offset as the greatest deviation of its trials from each other, and scaling by it as the cure
+(6.2.7). It would scale by simulated plots; here the scale is fitted to the trials themselves.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from hil.analysis.report.drawing import (
     say_nothing,
 )
 from hil.analysis.report.groups import ENERGIES, FORCE, FORCES, WITH, Group
-from hil.analysis.statistics import Fit, paired
+from hil.analysis.statistics import paired
 from hil.config.schema.sensors import DaqConfig
 
 _FORCE_LABEL = f"force, {FORCES[FORCE]} [N]"
@@ -47,10 +45,8 @@ def force_over_angle(groups: Sequence[Group]) -> Figure:
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     for axes in grid.flat[len(groups) :]:
         axes.set_visible(False)
-    force_N, energy_J = (
-        _scale_N(groups),
-        1.1 * max((top for group in groups for key in ENERGIES if (top := _largest(group, key))), default=1.0),
-    )
+    means_J = (one.mean for group in groups for key in ENERGIES for one in group.over_angle(key).values())
+    force_N, energy_J = _scale_N(groups), 1.1 * (max(means_J, default=0.0) or 1.0)
     handles = []
     for axes, group in zip(grid.flat, groups, strict=False):
         _forces(axes, group, force_N)
@@ -69,10 +65,6 @@ def force_over_angle(groups: Sequence[Group]) -> Figure:
     grid[0, 0].set_ylim(0.0, force_N)
     legend_below(figure, *handles, columns=3)
     return figure
-
-
-def _largest(group: Group, key: str) -> float:
-    return max((spread.mean for spread in group.over_angle(key).values()), default=0.0)
 
 
 def _scale_N(groups: Sequence[Group]) -> float:
@@ -152,7 +144,9 @@ def _force_and_law(axes: Axes, below: Axes, group: Group, key: str) -> None:
     reach = np.linspace(T.min(), T.max(), 60)
     for law in laws:
         style, text = _LAWS[law.law]
-        axes.plot(reach, law.force_N(reach), style, color="black", lw=1.1, label=f"{text}{_numbers(law)}")
+        exponent = "" if law.law == "sqrt" else f", b = {law.b:.2f}"
+        label = f"{text}: a = {law.a:.4g}{exponent}, rms {law.rms_N:.1f} N"
+        axes.plot(reach, law.force_N(reach), style, color="black", lw=1.1, label=label)
     below.axhline(0.0, color="black", lw=0.8)
     for i, one in enumerate(sorted(set(angle))):
         at = angle == one
@@ -162,11 +156,6 @@ def _force_and_law(axes: Axes, below: Axes, group: Group, key: str) -> None:
             below.plot(T[at], np.array(laws[-1].residuals_N)[at], label=f"{one:g}°", mfc="none", **style_of)
     if laws:
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.1)
-
-
-def _numbers(law: Fit) -> str:
-    exponent = "" if law.law == "sqrt" else f", b = {law.b:.2f}"
-    return f": a = {law.a:.4g}{exponent}, rms {law.rms_N:.1f} N"
 
 
 def force_over_hit_height(groups: Sequence[Group], triangle: DaqConfig | None) -> Figure:
@@ -226,23 +215,16 @@ class _NormalisedPeaks(NamedTuple):
 
     Of a trial with force F at offset alpha, F over the mean of its angle is taken to be s = 1 + cosine cos(x) + sine
     sin(x), x = 2 pi alpha/pitch; the normalised peak is F/s.
-
-    Attributes:
-        rows: of each trial: number, angle [deg], offset [deg], force [N], force over the mean of its angle, normalised
-            force [N].
-        cosine: fitted, relative.
-        sine: likewise.
-        deviation: mean absolute deviation of the forces from the mean of their angle, relative.
-        left: the same of the normalised forces.
-        freedom: trials less fitted numbers.
     """
 
+    # of each trial: number, angle [deg], offset [deg], force [N], force over the mean of its angle, normalised force
+    # [N].
     rows: tuple[tuple[float, ...], ...]
-    cosine: float
-    sine: float
-    deviation: float
-    left: float
-    freedom: int
+    cosine: float  # fitted, relative
+    sine: float  # likewise
+    deviation: float  # mean absolute deviation of the forces from the mean of their angle, relative
+    left: float  # the same of the normalised forces
+    freedom: int  # trials less fitted numbers
 
 
 def normalised(rows: Sequence[Mapping[str, Any]]) -> _NormalisedPeaks | None:
@@ -295,9 +277,9 @@ def force_over_offset(groups: Sequence[Group]) -> Figure:
         fitted: dict[str, Any] = {"color": "black", "ls": line, "lw": 1.1}
         left.plot(reach, 1.0 + effect, **fitted)
         handles += [drawn, Line2D([], [], label=plain(f"effect, {group.label}"), **fitted)]
-        beside = 1.2 * (place - 0.5 * (len(groups) - 1))
-        right.plot(angle + beside - 0.4, force, mfc="none", **style)
-        right.plot(angle + beside + 0.4, scaled, **style)
+        offset_deg = 1.2 * (place - 0.5 * (len(groups) - 1))
+        right.plot(angle + offset_deg - 0.4, force, mfc="none", **style)
+        right.plot(angle + offset_deg + 0.4, scaled, **style)
         place += 1
     if not place:
         say_nothing(left, "no grousers, or too few trials")

@@ -1,7 +1,4 @@
-"""Trials that may be compared with each other, and what their forces say.
-
-What is known of each trial of a campaign, and whether its files are those that the campaign was made of.
-"""
+"""What is known of each trial, whether its files are those of the campaign, and which trials may be compared."""
 
 from __future__ import annotations
 
@@ -38,21 +35,13 @@ _NOT_OF_SUMMARY = {"number", "attempt", "seed", "added_mass_kg"}
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial of a campaign.
+    """One trial of a campaign."""
 
-    Attributes:
-        row: of campaign.csv.
-        folder: with its record; None where the campaign keeps none.
-        summary: summary.json; empty without a folder.
-        wrong: why row, summary and record are not those of one trial, as it left them; empty if they are.
-        annotation: note and tags that people wrote on it.
-    """
-
-    row: Mapping[str, Any]
-    folder: Path | None
-    summary: Mapping[str, Any]
-    wrong: str
-    annotation: Annotation = field(default_factory=Annotation)
+    row: Mapping[str, Any]  # of campaign.csv
+    folder: Path | None  # with its record; None where the campaign keeps none
+    summary: Mapping[str, Any]  # summary.json; empty without a folder
+    wrong: str  # why row, summary and record are not those of one trial, as it left them; empty if they are
+    annotation: Annotation = field(default_factory=Annotation)  # note and tags that people wrote on it
 
     @property
     def kept(self) -> bool:
@@ -148,42 +137,29 @@ ENERGIES = {WITHOUT: "T_c without ground", WITH: "T_c with the ground's active c
 # The T_c that belongs to a ground, chosen before the forces are looked at. Soil gives way like no ground at all: by
 # simulation the force over sqrt(T_c) then changes least (docs/explanation/contact.md).
 FITTING = {"none": WITHOUT, "soil": WITHOUT, "firm": WITH, "rigid": WITH, "nonsmooth": WITH}
-# What makes trials different in kind, beside the angle: column, and how it is said.
+# What makes trials different in kind, besides the angle: column, and how it is said.
 _KINDS = (("ground", "{} ground"), ("variant", "{}"), ("added_mass_kg", "{:g} kg added"), ("wheels", "{} wheels"))
 
 
 @dataclass(frozen=True)
 class _Trend:
-    """How the force goes with T_c.
+    """How the force goes with T_c."""
 
-    Attributes:
-        energy: key of the T_c.
-        fits: whether that is the one that belongs to the ground.
-        of_trials: over all trials.
-        of_means: over the means of the angles; trials of one angle are no independent proof of a trend.
-        laws: sqrt law, fitted to all trials, and power law with the exponent of the means.
-    """
-
-    energy: str
-    fits: bool
-    of_trials: RankCorrelation | None
+    energy: str  # key of the T_c
+    fits: bool  # whether that is the one that belongs to the ground
+    of_trials: RankCorrelation | None  # over all trials
+    # over the means of the angles; trials of one angle are no independent proof of a trend.
     of_means: RankCorrelation | None
-    laws: tuple[Fit, ...]
+    laws: tuple[Fit, ...]  # sqrt law, fitted to all trials, and power law with the exponent of the means
 
 
 @dataclass(frozen=True)
 class Group:
-    """Trials of one kind, kept or not.
+    """Trials of one kind, kept or not."""
 
-    Attributes:
-        label: what they have in common, in words.
-        kind: of the ground: none, soil, firm, rigid, or unknown.
-        trials: all of them.
-    """
-
-    label: str
-    kind: str
-    trials: tuple[Trial, ...]
+    label: str  # what they have in common, in words
+    kind: str  # of the ground: none, soil, firm, rigid, or unknown
+    trials: tuple[Trial, ...]  # all of them
 
     @cached_property
     def kept(self) -> list[Mapping[str, Any]]:

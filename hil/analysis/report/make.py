@@ -30,21 +30,13 @@ Figures = dict[str, list[Figure]]
 
 @dataclass(frozen=True)
 class Report:
-    """What a report has become.
+    """What a report has become."""
 
-    Attributes:
-        page: report.html.
-        figures: PNG, PDF and SVG.
-        groups: trials that may be compared, with their statistics.
-        trials: all trials.
-        wrong: why files of the campaign are not to be trusted; empty if they are.
-    """
-
-    page: Path
-    figures: tuple[Path, ...]
-    groups: tuple[Group, ...]
-    trials: tuple[Trial, ...]
-    wrong: tuple[str, ...]
+    page: Path  # report.html
+    figures: tuple[Path, ...]  # PNG, PDF and SVG
+    groups: tuple[Group, ...]  # trials that may be compared, with their statistics
+    trials: tuple[Trial, ...]  # all trials
+    wrong: tuple[str, ...]  # why files of the campaign are not to be trusted; empty if they are
 
 
 class DoubtedError(ValueError):
@@ -54,13 +46,11 @@ class DoubtedError(ValueError):
 def report_campaign(folder: Path, *, unverified: bool = False) -> Report:
     """Write the report of a campaign into its folder: report.html, and figures/ as PNG, PDF and SVG.
 
-    Args:
-        folder: of the campaign.
-        unverified: also report what does not match its digests; page and figures are stamped and have other names.
+    What does not match its digests is reported with `unverified` only; page and figures are stamped and have other
+    names.
 
-    Raises:
-        FolderError: it is no campaign, or has no trial yet, or cannot be written to.
-        DoubtedError: files do not match, and `unverified` is not set.
+    Raises FolderError: it is no campaign, or has no trial yet, or cannot be written to; DoubtedError: files do not
+    match, and `unverified` is not set.
     """
     campaign = read_campaign(folder)
     trials = trials_of(campaign)

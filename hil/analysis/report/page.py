@@ -1,11 +1,4 @@
-"""report.html: one file that needs no network. Whatever a person typed is escaped, and no script but ours runs.
-
-The soil estimated in the trials of a campaign.
-
-How the rover stood in the trials of a campaign.
-
-Measured motion in the report of a campaign: what became of each instrument, and how good the estimates were.
-"""
+"""report.html: one file that needs no network. Whatever a person typed is escaped, and no script but ours runs."""
 
 from __future__ import annotations
 
@@ -38,15 +31,10 @@ from hil.version import running_version
 
 
 class _SoilRow(NamedTuple):
-    """A trial's estimate.
+    """A trial's estimate."""
 
-    Attributes:
-        label: of the trial.
-        values: of each of `SOIL_PARAMETERS`, in words: value and 95 % interval.
-    """
-
-    label: str
-    values: tuple[str, ...]
+    label: str  # of the trial
+    values: tuple[str, ...]  # of each of `SOIL_PARAMETERS`, in words: value and 95 % interval
 
 
 def soil_rows(trials: Sequence[Trial]) -> list[_SoilRow]:
@@ -70,21 +58,13 @@ def _words(one: object) -> str:
 
 
 class _MobilityRow(NamedTuple):
-    """The worst of each metric in a trial; None where there is none.
+    """The worst of each metric in a trial; None where there is none."""
 
-    Attributes:
-        label: of the trial.
-        share: least share of the weight on a wheel [%].
-        wheel: which one that is.
-        stability_deg: least margin to tipping over.
-        friction: largest friction needed.
-    """
-
-    label: str
-    share: float | None
-    wheel: str
-    stability_deg: float | None
-    friction: float | None
+    label: str  # of the trial
+    share: float | None  # least share of the weight on a wheel [%]
+    wheel: str  # which one that is
+    stability_deg: float | None  # least margin to tipping over
+    friction: float | None  # largest friction needed
 
 
 def mobility_rows(trials: Sequence[Trial]) -> list[_MobilityRow]:
@@ -124,18 +104,13 @@ NEES = "nees"
 
 
 class _MotionRow(NamedTuple):
-    """A trial's instruments and estimates.
+    """A trial's instruments and estimates."""
 
-    Attributes:
-        label: of the trial.
-        errors: root mean square errors of speed, slip and load in the units of `ERRORS`; None: the truth is not known.
-        nees: mean of the squared errors over their variances; about 1 if the standard deviations are right.
-        sources: by role: readings used and rejected, mean innovation, and what became of it in words.
-    """
-
-    label: str
+    label: str  # of the trial
+    # root mean square errors of speed, slip and load in the units of `ERRORS`; None: the truth is not known.
     errors: tuple[float | None, ...]
-    nees: float | None
+    nees: float | None  # mean of the squared errors over their variances; about 1 if the standard deviations are right
+    # by role: readings used and rejected, mean innovation, and what became of it in words.
     sources: Mapping[str, Mapping[str, Any]]
 
 
@@ -217,29 +192,17 @@ _UPLOT = files("hil.operator") / "static" / "uplot"
 
 @dataclass(frozen=True)
 class Contents:
-    """All that a page shows.
+    """All that a page shows."""
 
-    Attributes:
-        campaign: name, rows, meta.
-        trials: in the order of the plan.
-        groups: trials that may be compared.
-        config: that the plan starts from; None where it is not one of this version.
-        traces: by the trial's label.
-        images: figures as SVG, by name, one or more of each.
-        work_us: of every tick of every trial.
-        times: `wall_time` of the records.
-        wrong: why the files are not to be trusted.
-    """
-
-    campaign: RecordedCampaign
-    trials: Sequence[Trial]
-    groups: Sequence[Group]
-    config: Config | None
-    traces: Mapping[str, Trace]
-    images: Mapping[str, Sequence[str]]
-    work_us: NDArray[np.float64]
-    times: Sequence[str]
-    wrong: Sequence[str]
+    campaign: RecordedCampaign  # name, rows, meta
+    trials: Sequence[Trial]  # in the order of the plan
+    groups: Sequence[Group]  # trials that may be compared
+    config: Config | None  # that the plan starts from; None where it is not one of this version
+    traces: Mapping[str, Trace]  # by the trial's label
+    images: Mapping[str, Sequence[str]]  # figures as SVG, by name, one or more of each
+    work_us: NDArray[np.float64]  # of every tick of every trial
+    times: Sequence[str]  # `wall_time` of the records
+    wrong: Sequence[str]  # why the files are not to be trusted
 
 
 def render(contents: Contents) -> str:
@@ -256,7 +219,8 @@ def render(contents: Contents) -> str:
     scripts = [_text(_UPLOT, "uPlot.iife.min.js"), environment.get_template("report.js").render()]
     styles = [_text(_UPLOT, "uPlot.min.css"), environment.get_template("report.css").render()]
     campaign, trials = contents.campaign, contents.trials
-    against = answers.reasons_against(campaign, trials)
+    against, planned = answers.reasons_against(campaign, trials), campaign.meta.get("planned")
+    made = len({trial.row.get("number") for trial in trials})
     return environment.get_template("report.html").render(
         contents=contents,
         campaign=campaign,
@@ -274,11 +238,16 @@ def render(contents: Contents) -> str:
         forces=_forces(contents.trials),
         energies=ENERGIES,
         angles={group.label: _angles(group) for group in contents.groups},
-        trends={group.label: [_trend(group, key) for key in (group.fitting, group.other)]
-                for group in contents.groups},
+        trends={
+            group.label: [
+                {"energy": ENERGIES[key], "trend": group.trend(key), "sentence": answers.trend_sentence(group, key)}
+                for key in (group.fitting, group.other)
+            ]
+            for group in contents.groups
+        },
         offsets={group.label: fit for group in contents.groups if (fit := normalised(group.kept))},
         firm=any(group.fitting == WITH for group in contents.groups),
-        unfinished=_unfinished(contents),
+        unfinished=max(planned - made, 0) if isinstance(planned, int) else 0,
         rows=_rows(contents),
         rules=_rules(contents.trials),
         motion=(measured := motion_rows(trials)),
@@ -286,13 +255,16 @@ def render(contents: Contents) -> str:
         soil=soil_rows(trials),
         mobility=mobility_rows(trials),
         motion_errors=[f"{name} [{unit}]" for name, unit, _ in ERRORS.values()],
-        delays={words: _quantiles(_delays(contents.trials, key)) for key, words in _DELAYS.items()},
+        delays={
+            words: _quantiles(np.array([value for (value,) in paired([trial.summary for trial in trials], key)]))
+            for key, words in _DELAYS.items()
+        },
         work=_quantiles(contents.work_us),
         shares=list(_SHARES),
         loops=_loops(contents.trials),
         scripts=[Markup(script) for script in scripts],  # ours: no word of a campaign is in them
         styles=[Markup(style) for style in styles],
-        script_hashes=" ".join(f"'sha256-{_hash(script)}'" for script in scripts),
+        script_hashes=" ".join(f"'sha256-{_base64(hashlib.sha256(script.encode()).digest())}'" for script in scripts),
     )  # fmt: skip
 
 
@@ -301,25 +273,18 @@ def _forces(trials: Sequence[Trial]) -> dict[str, str]:
     return FORCES | {key: words for key, words in STRAIN.items() if any(key in trial.row for trial in trials)}
 
 
-def _unfinished(contents: Contents) -> int:
-    """How many trials of the plan have not been made yet."""
-    planned = contents.campaign.meta.get("planned")
-    made = len({trial.row.get("number") for trial in contents.trials})
-    return max(planned - made, 0) if isinstance(planned, int) else 0
-
-
 def _text(folder: Any, name: str) -> str:
     text: str = folder.joinpath(name).read_text(encoding="utf-8")
     return text.strip()
 
 
-def _hash(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
 def _image(svg: str) -> str:
     """Address of a picture that is in the page itself."""
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+    return f"data:image/svg+xml;base64,{_base64(svg.encode())}"
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
 
 
 def _digits(value: Any, digits: int = 1) -> str:
@@ -343,11 +308,6 @@ def _angles(group: Group) -> list[dict[str, Any]]:
         | {key: of_key.get(angle) for key, of_key in spreads.items()}
         for angle in sorted(angle for angle in made if angle is not None)
     ]
-
-
-def _trend(group: Group, key: str) -> dict[str, Any]:
-    trend, sentence = group.trend(key), answers.trend_sentence(group, key)
-    return {"energy": ENERGIES[key], "trend": trend, "sentence": sentence}
 
 
 def _rows(contents: Contents) -> list[tuple[Trial, list[str], float | None]]:
@@ -374,10 +334,6 @@ def _rules(trials: Sequence[Trial]) -> list[dict[str, Any]]:
         {"rule": name, "judged": len(rules), "broken": sum(rule.get("ok") is False for rule in rules)}
         for name, rules in by_name.items()
     ]
-
-
-def _delays(trials: Sequence[Trial], key: str) -> NDArray[np.float64]:
-    return np.array([value for (value,) in paired([trial.summary for trial in trials], key)])
 
 
 def _quantiles(values: NDArray[np.float64]) -> dict[str, Any]:

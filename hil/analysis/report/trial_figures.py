@@ -1,7 +1,4 @@
-"""Every trial: its forces as small multiples, its load point on the plate, its delay.
-
-Forces of a trial around its impact, as few points as a screen can show without losing a peak.
-"""
+"""Every trial: its forces as small multiples that lose no peak, its load point on the plate, its delay."""
 
 from __future__ import annotations
 
@@ -37,21 +34,13 @@ _BESIDE_NS = 100_000_000
 
 @dataclass(frozen=True)
 class Trace:
-    """Forces over time, equally spaced.
+    """Forces over time, equally spaced."""
 
-    Attributes:
-        start_s: time of the first point, from the impact.
-        step_s: between two points.
-        names: of the series: the channels, their sum, the corrected sum.
-        values: (series, points) [N], or [V] where no sensitivity is known.
-        unit: N or V.
-    """
-
-    start_s: float
-    step_s: float
-    names: tuple[str, ...]
-    values: NDArray[np.float32]
-    unit: str
+    start_s: float  # time of the first point, from the impact
+    step_s: float  # between two points
+    names: tuple[str, ...]  # of the series: the channels, their sum, the corrected sum
+    values: NDArray[np.float32]  # (series, points) [N], or [V] where no sensitivity is known
+    unit: str  # N or V
 
     @property
     def times_s(self) -> FloatArray:
@@ -59,7 +48,7 @@ class Trace:
         return self.start_s + self.step_s * np.arange(self.values.shape[1])
 
     def header(self) -> dict[str, Any]:
-        """What a page has to know beside the values."""
+        """What a page has to know besides the values."""
         return {
             "start": self.start_s,
             "step": self.step_s,
@@ -102,7 +91,7 @@ def trace_of(record: OpenRecord, summary: Mapping[str, Any], bins: int = BINS) -
 
 
 def _around_ns(origin_s: float) -> tuple[float, float]:
-    """What is shown about an impact, and a tick or more beside it on both sides [ns]."""
+    """What is shown about an impact, and a tick or more on both sides of it [ns]."""
     return 1e9 * (origin_s - BEFORE_S) - _BESIDE_NS, 1e9 * (origin_s + AFTER_S) + _BESIDE_NS
 
 

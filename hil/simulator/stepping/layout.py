@@ -20,6 +20,7 @@ MAGIC = b"HILS"
 HEADER = struct.Struct("<4sHHII")
 REFUSED, DESCRIBE, RESET, CONTACTS, COMMAND, STEP, STATE, ENERGY = range(8)
 KINDS = ("refused", "describe", "reset", "contacts", "command", "step", "state", "energy")
+WITHOUT_BODY = (DESCRIBE, RESET, STATE, ENERGY)
 # In front of the description's text: its sizes, whether contacts come from outside, and bytes of the text.
 SIZES = struct.Struct("<8I")
 STEP_BODY = struct.Struct("<qq")  # time that the client believes it is, and by how much to step [ns]
@@ -66,25 +67,15 @@ UNITS: Mapping[str, str] = {
 
 
 class Sizes(NamedTuple):
-    """How many numbers the messages of a rig have.
+    """How many numbers the messages of a rig have."""
 
-    Attributes:
-        nq: of a configuration.
-        nv: of a velocity.
-        wheels: of the rover.
-        servos: its driven joints.
-        cylinders: with an air cylinder.
-        energies: in the reply to `ENERGY`.
-        outside: 1: contacts come from outside; 0: the ground is the config's.
-    """
-
-    nq: int
-    nv: int
-    wheels: int
-    servos: int
-    cylinders: int
-    energies: int
-    outside: int
+    nq: int  # of a configuration
+    nv: int  # of a velocity
+    wheels: int  # of the rover
+    servos: int  # its driven joints
+    cylinders: int  # with an air cylinder
+    energies: int  # in the reply to `ENERGY`
+    outside: int  # 1: contacts come from outside; 0: the ground is the config's
 
     def command(self) -> np.dtype[np.void]:
         """Body of `COMMAND`."""
@@ -128,17 +119,11 @@ def places(dtype: np.dtype[np.void]) -> list[dict[str, Any]]:
 
 
 class StepMessage(NamedTuple):
-    """A frame, read.
+    """A frame, read."""
 
-    Attributes:
-        kind: one of `KINDS`, by number.
-        rig: number of the rig that it was made for, or 0.
-        body: what comes after the header.
-    """
-
-    kind: int
-    rig: int
-    body: bytes
+    kind: int  # one of `KINDS`, by number
+    rig: int  # number of the rig that it was made for, or 0
+    body: bytes  # what comes after the header
 
 
 class BadMessage(ValueError):  # noqa: N818 - reads well: `except BadMessage`

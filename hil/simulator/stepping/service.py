@@ -1,7 +1,4 @@
-"""Answers the messages of a caller that moves a simulated rover.
-
-Contacts of a caller: checked, and made into the planes that the wheels touch.
-"""
+"""Answers the messages of a caller that moves a simulated rover, and takes the contacts of its wheels."""
 
 from __future__ import annotations
 
@@ -39,12 +36,8 @@ _MOST_FRICTION = 10.0
 class ContactDoor:
     """Takes the contacts of a caller for one rover.
 
-    Args:
-        given: that the rover's steps read.
-        wheel_names: of the rover.
-        radius: (wheels,) [m].
-        compliant: firm ground, whose law the contacts take; None: soil, on which a wheel has one contact without
-            numbers of its own.
+    Without `compliant`, the firm ground whose law the contacts take, a wheel is on soil: it has one contact, without
+    friction and restitution.
     """
 
     def __init__(
@@ -62,13 +55,9 @@ class ContactDoor:
     def take(self, contacts: NDArray[np.void], centre: FloatArray, velocity: FloatArray) -> None:
         """Replace the contacts of all wheels.
 
-        Args:
-            contacts: (n,) of `hil.simulator.stepping.layout.CONTACT`.
-            centre: (wheels, 3) of the wheels now [m], world.
-            velocity: (wheels, 3) of them [m/s], over the last step.
+        Contacts (n,) of `CONTACT`; centres (wheels, 3) now [m], world, and their velocities over the last step [m/s].
 
-        Raises:
-            BadMessage: with the first thing that is wrong; then the old contacts stay.
+        Raises BadMessage: with the first thing that is wrong; then the old contacts stay.
         """
         count, rows = np.zeros(len(self._names), np.int64), self._given.plane.copy()
         for number, contact in enumerate(contacts):
@@ -142,18 +131,15 @@ _BASE_V = ("vx", "vy", "vz", "wx", "wy", "wz")
 class StepService:
     """A simulated rover that moves when its caller says so.
 
-    Args:
-        rig: whose simulated plant it is, perturbed by the config's seed as in a run.
-        outside: the caller gives the contacts of the wheels, before each step; if not, the ground is the config's.
-        progress: receives a line when the rover leaves what its models hold for.
+    The plant is perturbed by the seed of the config as in a run. With `outside` the caller gives the contacts of the
+    wheels before each step; if not, the ground is that of the config.
+
+    Raises ConfigError: a rover without wheels, or contacts from outside on ground that takes none.
 
     Attributes:
         sizes: of the messages.
         text: the description, JSON.
         number: of the rig, in every message.
-
-    Raises:
-        ConfigError: a rover without wheels, or contacts from outside on ground that takes none.
     """
 
     def __init__(self, rig: Rig, *, outside: bool, progress: Callable[[str], None] = lambda _: None) -> None:
@@ -167,8 +153,8 @@ class StepService:
             layout.CONTACTS: self._contacts,
             layout.COMMAND: self._command,
             layout.STEP: self._step,
-            layout.STATE: self._state_now,
-            layout.ENERGY: self._energy,
+            layout.STATE: lambda _: self._record.tobytes(),
+            layout.ENERGY: lambda _: np.array(self._plant.energies(), "<f8").tobytes(),
         }
         self._build()
         self._plant.advance(self._plant.parameters.substep_ns)  # compiles the step, so that no caller waits for that
@@ -234,14 +220,14 @@ class StepService:
             )
         if message.kind not in self._answers:
             raise BadMessage(f"a message has kind {message.kind}, allowed: {layout.DESCRIBE} to {layout.ENERGY}")
+        if message.kind in layout.WITHOUT_BODY:
+            layout.empty(message)
         return self._answers[message.kind](message)
 
-    def _describe(self, message: StepMessage) -> bytes:
-        layout.empty(message)
+    def _describe(self, _: StepMessage) -> bytes:
         return layout.SIZES.pack(*self.sizes, len(self.text)) + self.text
 
-    def _reset(self, message: StepMessage) -> bytes:
-        layout.empty(message)
+    def _reset(self, _: StepMessage) -> bytes:
         self._build()
         self._look()
         return self._record.tobytes()
@@ -298,14 +284,6 @@ class StepService:
         if not np.isfinite(self._state.q).all():
             raise BadMessage(f"the state is not finite after the step to {plant.t_ns} ns; reset")
         return self._record.tobytes()
-
-    def _state_now(self, message: StepMessage) -> bytes:
-        layout.empty(message)
-        return self._record.tobytes()
-
-    def _energy(self, message: StepMessage) -> bytes:
-        layout.empty(message)
-        return np.array(self._plant.energies(), "<f8").tobytes()
 
     def _look(self) -> None:
         """Copy the state out."""

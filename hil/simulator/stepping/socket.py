@@ -22,14 +22,11 @@ _BATCH = 64  # requests that it answers before it looks again
 class StepSocket:
     """Serves a step service, one request after the other.
 
-    Args:
-        service: that answers.
-        endpoint: tcp://ADDRESS:PORT; * as the port: a free one.
-        keys: of this computer and of the clients that may connect; None: any client, on this computer only.
+    The endpoint is tcp://ADDRESS:PORT; * as the port: a free one. Without keys, any client on this computer may
+    connect.
 
-    Raises:
-        ValueError: other computers reach the endpoint and there are no keys, it cannot be bound, or the keys are not in
-            order.
+    Raises ValueError: other computers reach the endpoint and there are no keys, it cannot be bound, or the keys are not
+    in order.
     """
 
     def __init__(self, service: StepService, endpoint: str, keys: KeysConfig | None = None) -> None:

@@ -186,7 +186,7 @@ def test_on_a_slope_every_wheel_stands_on_the_drawn_ground(tmp_path):
     moment = run.at(0.5)
     over_m = [float(moment.placed.origin[wheel] @ normal) for wheel in run.skeleton.wheels]
     assert over_m == pytest.approx([run.radius_m] * 4, abs=0.03)  # less the sinkage
-    figure, (axes,) = make_figure(1)
+    figure, (axes,) = make_figure(1, "side")
     view = View(axes, run, "side")
     view.draw(moment)
     assert view._normal == pytest.approx(normal)
@@ -201,7 +201,7 @@ def test_a_rover_that_turns_stays_in_the_picture_and_no_label_is_cut_at_its_edge
     turning = dataclasses.replace(run, rows=rows, plate=None)
     times_s = rows["t_ns"] * 1e-9
     for which, up in (("top", 1), ("side", 2)):
-        figure, (axes,) = make_figure(1)
+        figure, (axes,) = make_figure(1, which)
         view = View(axes, turning, which)
         for t_s in np.linspace(times_s[0], times_s[-1], 5):
             moment = turning.at(t_s)

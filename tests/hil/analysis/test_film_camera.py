@@ -45,7 +45,7 @@ def test_beside_a_moment_is_the_newest_frame_of_its_time_and_before_the_first_no
 def test_a_picture_has_the_frame_at_its_right(tmp_path):
     camera = CameraFrames(filmed(tmp_path / "run", [0.1, 0.2]))
     drawn = [np.full((100, 200, 3), 255, np.uint8)] * 2
-    one, other = camera.beside(drawn, np.array([0.15, 0.25]))
+    one, other = camera.with_frames(drawn, np.array([0.15, 0.25]))
     assert (one[:, :200] == 255).all()
     assert (shade(one[:, 200:]), shade(other[:, 200:])) == (10, 20)
 

@@ -3,10 +3,9 @@
 import sys
 
 import hil.bench.bench_rig
-from hil.bench import cpu_usage as module
+from hil.bench import conditions as module
 from hil.bench.bench_rig import _trial_rows
-from hil.bench.conditions import FailedMeasurements
-from hil.bench.cpu_usage import ALLOWED_MB, WatchedTrial, watched_trial
+from hil.bench.conditions import ALLOWED_MB, FailedMeasurements, WatchedTrial, watched_trial
 from hil.realtime.rights import Memory
 
 BEGINS_AGAIN = """

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from hil.bench.cpu_usage import seconds_used as descendants
+from hil.bench.conditions import seconds_used as descendants
 from hil.cli import run
 from hil.messages.operator_input import Arm, ClearFault, Start
 from hil.operator import client as client_module

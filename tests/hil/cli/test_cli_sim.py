@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hil.bench.cpu_usage import seconds_used as descendants
+from hil.bench.conditions import seconds_used as descendants
 from hil.cli import run
 from hil.simulator.connection import NAMES
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from hil.bench.cpu_usage import seconds_used as descendants
+from hil.bench.conditions import seconds_used as descendants
 from hil.operator import client as client_module
 from hil.operator.client import CommandClient, CommandError
 from hil.operator.runtime_folder import read_token

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 from hil.bench.bench_rig import _memory_rows
-from hil.bench.cpu_usage import ALLOWED_IN_ALL_MB, ALLOWED_MB, memory_usage
+from hil.bench.conditions import ALLOWED_IN_ALL_MB, ALLOWED_MB, memory_usage
 from hil.realtime.rights import Memory
 
 
