@@ -26,15 +26,7 @@ _ORDER = 0
 
 @dataclass(frozen=True)
 class PlannedTrial:
-    """One trial of a plan.
-
-    Attributes:
-        number: its place in the order of the campaign, from 1.
-        settings: what the plan sets, as campaign.csv and campaign.json show it.
-        random_offset: the grousers' offset is drawn for each attempt.
-        config: of the first attempt.
-        campaign_seed: seed of the campaign.
-    """
+    """One trial of a plan."""
 
     number: int
     settings: dict[str, Any]

@@ -2,9 +2,7 @@
 
 The rig is opened anew for each trial. Between two trials people work on the obstacle and lift the rover: nothing of
 this program then holds the drives, each record holds the config of its own angle, and a fault ends with its trial. It
-costs some seconds, beside the minutes that setting the obstacle takes.
-
-Questions of a campaign to its operator, and who answers them: one interface, whatever shows them.
+costs some seconds, next to the minutes that setting the obstacle takes.
 """
 
 from __future__ import annotations
@@ -116,16 +114,9 @@ def run_guided(
     *,
     resume: bool = False,
 ) -> list[Trial]:
-    """Run the trials of a campaign one after the other, as the operator says.
+    """Run the trials of a campaign one after the other, as the operator says; with `resume` those that are left.
 
-    Args:
-        wanted: the campaign.
-        folder: of it; exists, and is empty or to be resumed.
-        operator: answers.
-        run: runs one trial.
-        report: receives the progress.
-        stop: asks for an end.
-        resume: trials that are there are kept.
+    The folder exists, and is empty or to be resumed.
 
     Returns:
         All trials that are there, by number and attempt.
@@ -190,12 +181,7 @@ def _one(
 
 
 def to_set(trial: PlannedTrial, before: PlannedTrial | None = None) -> str:
-    """What the operator has to set for a trial, one line each; of what is set once, only what changes.
-
-    Args:
-        trial: that comes.
-        before: it; None: it is the first.
-    """
+    """What the operator has to set for a trial, one line each; of what is set once, only what changes."""
     config, settings = trial.config, trial.settings
     frame = frame_settings(config.trial.angle_deg, config.wheel_radius_m)
     lines = []

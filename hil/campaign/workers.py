@@ -111,11 +111,6 @@ def process_pool(count: int, kinds: Sequence[Rig], progress: Progress) -> Iterat
     They come from a fork server, which has imported what a trial needs: forking a process that has threads is not safe,
     and one that starts from nothing takes a second of processor time. Kernels are in the cache before the first starts;
     the fork server imports meanwhile.
-
-    Args:
-        count: of processes.
-        kinds: rigs that between them need every kernel.
-        progress: called with what is compiled.
     """
     context = _ForkServer()
     context.set_forkserver_preload(["hil.campaign.preload"])

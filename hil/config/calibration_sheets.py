@@ -1,10 +1,4 @@
-"""The calibration file of a set of sensors: values of their calibration sheets, stored with every record.
-
-The thresholds of residuals are in such a file, too.
-
-In a config, `devices.daq.calibration` is the path of such a file, relative to the folder of the config. The effective
-config holds the content of the file: so a record needs no second file, and its checksum changes with a sensor.
-"""
+"""Files of calibration sheets and of thresholds of residuals, whose content a config has in place of their path."""
 
 from __future__ import annotations
 
@@ -92,11 +86,6 @@ def update_sheets(file: Path, sheets: Sheets, kind: str, date: str | None = None
 def update_sheet(file: Path, numbers: Mapping[str, Any], kind: str) -> Path | None:
     """Write what was found of an instrument of motion; what the file has of other keys stays.
 
-    Args:
-        file: to be written; made if there is none.
-        numbers: by key.
-        kind: of `CHECKED`, a single sheet.
-
     Returns:
         Where the former file is; None: there was none.
 
@@ -114,10 +103,6 @@ def update_sheet(file: Path, numbers: Mapping[str, Any], kind: str) -> Path | No
 
 def replace_residuals(file: Path, content: Mapping[str, Any]) -> Path | None:
     """Write thresholds of residuals; those of other runs that the file had do not stay.
-
-    Args:
-        file: to be written.
-        content: of a `ResidualSheet`.
 
     Returns:
         Where the former file is; None: there was none.

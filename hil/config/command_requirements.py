@@ -11,14 +11,7 @@ from models.vehicle import HITTING_WHEELS
 
 
 class _Requirement(NamedTuple):
-    """Something that a config may have or not.
-
-    Attributes:
-        key: of the config, that decides it.
-        allowed: in words.
-        found: what a config has, in words.
-        met: whether a config has it.
-    """
+    """Something that a config may have or not."""
 
     key: str
     allowed: str
@@ -71,11 +64,6 @@ def ground_of(*kinds: str) -> _Requirement:
 
 def refuse_unfit(config: Config, command: str, *needs: _Requirement) -> None:
     """Refuse a config that a command has no use for.
-
-    Args:
-        config: that is loaded, so that it is right in itself.
-        command: what is asked for, in words.
-        needs: of the command.
 
     Raises:
         ConfigError: with all needs that are not met, and what to do.

@@ -173,12 +173,7 @@ def _place(location: Sequence[int | str], whole: Schema | None = None) -> tuple[
 
 
 def resolved(node: dict[str, Any], whole: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Follow a reference to the schema itself; of one that may be null, take the other choice, marked as nullable.
-
-    Args:
-        node: a part of a JSON schema.
-        whole: the schema with its `$defs`; None: that of `Config`.
-    """
+    """Follow a reference to the schema itself; of one that may be null, take the other choice, marked as nullable."""
     whole = whole_schema() if whole is None else whole
     if "$ref" in node:
         node = whole["$defs"][node["$ref"].rsplit("/", 1)[1]]

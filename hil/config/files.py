@@ -1,9 +1,4 @@
-"""The files that a config names: read in the config's folder; the config then has what is in them.
-
-Reads files that people or other programs wrote: of limited size, whatever is at their path, and once if need be.
-
-Writes files and folders that are there as a whole, or are as they were before.
-"""
+"""Reads the files that a config names, in its folder and of limited size; writes files that are whole or as before."""
 
 from __future__ import annotations
 
@@ -51,10 +46,6 @@ _opened: ContextVar[dict[Path, bytes]] = ContextVar("opened files")
 
 def read_text(path: Path, most_bytes: int) -> str:
     """The text of a file.
-
-    Args:
-        path: of the file.
-        most_bytes: the largest size that is read [bytes].
 
     Raises:
         OSError: it cannot be opened or read.
@@ -114,10 +105,6 @@ def replacing(path: Path, *, new: bool = False) -> Iterator[Path]:
 
     An exception leaves what was there before as it was. Nobody else has the name: what another program writes at the
     same time, or left when it was killed, is not touched and is not in the way.
-
-    Args:
-        path: of the file or folder.
-        new: nothing may be there.
 
     Raises:
         FileExistsError: with `new`, something is there by then.

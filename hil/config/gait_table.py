@@ -45,9 +45,6 @@ class Phase(NamedTuple):
 def read_gait(text: str) -> tuple[Phase, ...]:
     r"""The phases of a gait.
 
-    Args:
-        text: of a CSV file with a header; empty lines, and those that begin with #, do not count.
-
     Raises:
         ValueError: it is no gait; the message names the row, as a text editor counts it.
 

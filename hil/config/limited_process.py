@@ -28,10 +28,6 @@ class LimitError(ValueError):
 def in_limited_process(prepare: Callable[[], Any], work: Callable[[], Any]) -> Any:
     """What a piece of work returns, done in a child process that can do nothing besides.
 
-    Args:
-        prepare: imports what the work needs: it still may open files.
-        work: returns what JSON can hold.
-
     Raises:
         LimitError: it needs more than `MOST_WORK_S` of processor time or `MOST_MEMORY` bytes, or it crashed.
         ValueError: the work or its preparation raised an error; its text is that of the error.

@@ -1,7 +1,4 @@
-"""From the config to the load channels as arrays: what a reading is of a load, and a load of the readings.
-
-A reading is in volts or, where the driver reads loads (`LoadsSection.reads`), in newtons and newton metres.
-"""
+"""From the config to the load channels as arrays: what a reading is of a load, and a load of the readings."""
 
 from __future__ import annotations
 

@@ -28,11 +28,7 @@ _KINDS = {"number": "number", "integer": "integer", "string": "text", "boolean":
 
 
 class ChangeableKeys:
-    """The keys of a config that may be changed between two runs.
-
-    Args:
-        config: as it is now.
-    """
+    """The keys of a config that may be changed between two runs."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -108,9 +104,6 @@ class Settings:
     """The config of a rig that stays open, and what its operator has changed of it.
 
     The files of the config are read once: what was opened is what runs, whatever is written to them meanwhile.
-
-    Args:
-        load: see `Load`.
 
     Attributes:
         given: config as the rig was opened first.

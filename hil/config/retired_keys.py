@@ -16,11 +16,7 @@ _INSTEAD = {
 
 
 def retired_key_problems(raw: dict[str, Any]) -> Iterator[Problem]:
-    """Remove retired keys that have no effect, as records have them, and yield a problem for each of the others.
-
-    Args:
-        raw: the config after its overrides; changed.
-    """
+    """Remove retired keys that have no effect, as records have them, and yield a problem for each of the others."""
     if isinstance(raw.get("extensions"), dict):  # sections of installed experiments, which now stand at the top
         raw |= raw.pop("extensions")
     for key, instead in _INSTEAD.items():

@@ -1,7 +1,4 @@
-"""Files over time that a config names: a profile of two columns, time [s] and speed [m/s], and a stimulus' table.
-
-A stimulus as CSV text: a column of times, and one for each thing that is set; read once, refused in words.
-"""
+"""Files over time that a config names: a profile of time [s] and speed [m/s], and the table of a stimulus."""
 
 from __future__ import annotations
 

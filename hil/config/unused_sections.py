@@ -13,13 +13,7 @@ from hil.config.unchecked_config import UncheckedConfig
 
 
 def leave_out_unused(raw: dict[str, Any], changes: Sequence[Change], before: Any) -> None:
-    """Remove the sections that the experiment does not use: an override names another one, or a record has them all.
-
-    Args:
-        raw: the config after its overrides; changed.
-        changes: the overrides in their order. A section stays that one of them sets for no experiment before it.
-        before: the experiment of the file.
-    """
+    """Remove the sections that the experiment does not use: an override names another one, or a record has them all."""
     kept = set[str]()
     for change in changes:
         if change.path == "experiment":

@@ -38,12 +38,7 @@ _STRAIGHT = 1e-9
 
 
 class _LineLimits(NamedTuple):
-    """What the wheels of a rig may do.
-
-    Attributes:
-        speed_radps: largest speed of a wheel, either way.
-        step_radps: largest change of a wheel's speed from tick to tick.
-    """
+    """What the wheels of a rig may do."""
 
     speed_radps: float
     step_radps: float

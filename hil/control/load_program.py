@@ -133,14 +133,7 @@ def make_program(
 
 @kernel
 def find_torques(bound: BoundArguments[_Program], passive: bool, hold: bool, named: bool) -> int:
-    """Fill the results; the limits that bind, a bit each, or only that of the solver if there is no solution.
-
-    Args:
-        bound: the program.
-        passive: no torques are wanted.
-        hold: the torques of the first such call are wanted, whatever the loads.
-        named: whether what keeps the loads from these shares is named.
-    """
+    """Fill the results; the limits that bind, a bit each, or only that of the solver if there is no solution."""
     p = unpack(bound)
     _fill(p, hold)
     if passive:

@@ -1,7 +1,4 @@
-"""What the load controller knows of the rig in a tick, smoothed, and every doubt about it.
-
-What the load controller takes from the steady state of the nominal rig, worked out before the run.
-"""
+"""What the load controller knows of the rig in a tick, every doubt about it, and the steady state it counts on."""
 
 from __future__ import annotations
 
@@ -74,12 +71,7 @@ class DoubtSettings(NamedTuple):
 
 
 class Doubts:
-    """Looks for reasons not to push.
-
-    Args:
-        settings: limits.
-        sensors: the loads come from leg sensors.
-    """
+    """Looks for reasons not to push."""
 
     def __init__(self, settings: DoubtSettings, *, sensors: bool) -> None:
         self._settings, self._sensors = settings, sensors
@@ -92,14 +84,7 @@ class Doubts:
         self._apart, self._seen_Pa, self._disagree = [], [], 0
 
     def found(self, samples: Samples, estimate: Estimate, prediction: Prediction, wanted_Pa: Sequence[float]) -> int:
-        """The doubts of this tick, a bit each.
-
-        Args:
-            samples: of the tick.
-            estimate: of the tick.
-            prediction: of the tick.
-            wanted_Pa: (chambers,) gauge pressures wanted since the last tick.
-        """
+        """The doubts of this tick, a bit each."""
         measured_Pa = [pressure for pair in samples.valves.pressure_Pa for pressure in pair]
         if not math.isfinite(sum(measured_Pa)):
             return PRESSURE_UNKNOWN

@@ -43,13 +43,6 @@ class LoadSettings(NamedTuple):
 class NormalForceController:
     """Adds valves, regulators and the record of the loads to the set-points of the drives.
 
-    Args:
-        drive: controller of the wheels.
-        allocator: outer loop.
-        loops: inner loops.
-        doubts: reasons not to push.
-        settings: constants.
-
     Attributes:
         doubt: what it is passive for, a bit each, until an operator's `SetLoads`; 0: nothing.
     """

@@ -85,9 +85,6 @@ def _digest(loads: BoundArguments[_Loads], t_ns: IntArray, volts: FloatArray) ->
 class LoadEstimator:
     """Low-passed loads from the blocks of a run.
 
-    Args:
-        rig: with load channels.
-
     Attributes:
         state: of the channels after the newest blocks.
         wheel_load_N: (wheels,) normal forces; NaN before the first sample; empty without leg sensors.

@@ -87,13 +87,7 @@ class _LoadBalance(NamedTuple):
 
 
 def balance_of(rig: Rig, rover: Rover, ticks: Recorded) -> _LoadBalance:
-    """The balance of a run.
-
-    Args:
-        rig: that ran.
-        rover: of its nominal model.
-        ticks: rows of its record, which have the rover's motion.
-    """
+    """The balance of a run."""
     nominal = rig.nominal
     terrain = nominal.ground.terrain
     normal = np.array((0.0, 0.0, 1.0) if terrain is None else terrain.normal)
@@ -145,11 +139,6 @@ def mobility(rig: Rig, ticks: Recorded, most: int = MOST_INSTANTS) -> Mobility |
 
     The contact points lie on the rims, sinkage left out. Only weight, drawbar pull and the recorded torques of
     cylinders act: what accelerates the rover does not count. Driven joints bear whatever torque it takes.
-
-    Args:
-        rig: that ran.
-        ticks: rows of its record.
-        most: so many ticks at most, evenly spread.
 
     Returns:
         None: the rover has no ground, hangs on a carriage, or its record has no motion.

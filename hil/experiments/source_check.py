@@ -40,12 +40,7 @@ _CHANCE = 3.0
 
 
 class Drift(NamedTuple):
-    """How fast the readings of a standing rover move.
-
-    Attributes:
-        rate_mps: of the measured place.
-        sd_mps: standard deviation of each coordinate's rate.
-    """
+    """How fast the readings of a standing rover move."""
 
     rate_mps: float
     sd_mps: float

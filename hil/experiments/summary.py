@@ -1,9 +1,4 @@
-"""summary.json: the part that every run has, whatever its experiment.
-
-Means of fields of ticks that are seen block by block.
-
-Quantiles of times that are seen block by block: exact, and of a long run no larger than of a short one.
-"""
+"""summary.json: the part that every run has, and means and quantiles of values that are seen block by block."""
 
 from __future__ import annotations
 
@@ -33,9 +28,6 @@ class FieldMeans:
 
     Args:
         axes: over which each field is summed: 0, its elements apart, or None, all of them together.
-
-    Attributes:
-        count: of the rows.
     """
 
     def __init__(self, axes: Mapping[str, int | None]) -> None:

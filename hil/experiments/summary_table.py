@@ -23,11 +23,7 @@ LISTED = 50
 
 
 def machine_summary(events: Events) -> dict[str, Any]:
-    """Key `machine` of a summary: stalls in order of time; simultaneous stalls of several processors count as one.
-
-    Args:
-        events: of the record, rows of `EVENT`.
-    """
+    """Key `machine` of a summary: stalls in order of time; simultaneous stalls of several processors count as one."""
     stalls = merged(Stall(row["t_ns"].item(), round(row["value"] * 1e6)) for row in named(events, STALL))
     longest = sorted(sorted(stalls, key=lambda stall: -stall.length_ns)[:LISTED])
     return {
@@ -46,11 +42,7 @@ def simulated_rig_summary(events: Events) -> dict[str, Any]:
 
 
 def long_ticks_summary(events: Events) -> dict[str, Any]:
-    """Key `loop.long_ticks` of a summary.
-
-    Args:
-        events: of the record, rows of `EVENT`.
-    """
+    """Key `loop.long_ticks` of a summary."""
     rows = events[np.isin(events["name"], (INTERRUPTED.encode(), LONG.encode()))]
     longest = rows[np.argmax(rows["value"])] if len(rows) else None
     return {

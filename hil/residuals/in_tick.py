@@ -16,11 +16,7 @@ from hil.residuals.table import RESIDUALS
 
 
 class _Mean:
-    """Mean of the newest values of one element, once there are enough of them in a row.
-
-    Attributes:
-        newest: the mean; NaN: there are not enough.
-    """
+    """Mean of the newest values of one element, once there are enough of them in a row."""
 
     def __init__(self, count: int) -> None:
         self._values: deque[float] = deque(maxlen=count)
@@ -44,9 +40,6 @@ class _Mean:
 
 class TickResiduals:
     """Compares running means with the thresholds that the end of a run compares its largest ones with.
-
-    Args:
-        config: of the rig.
 
     Attributes:
         watched: whether anything is: `residuals.reaction` is safe, and there are thresholds of such a residual.

@@ -1,9 +1,4 @@
-"""The table of residuals: of each measured quantity, what the rest of the rig says it should be.
-
-Residuals of wheels, motors, load channels, cylinders and sample times.
-
-Residuals of the force sensors of an impact.
-"""
+"""The table of residuals: of each measured quantity, what the rest of the rig says it should be."""
 
 from __future__ import annotations
 

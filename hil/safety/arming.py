@@ -1,9 +1,4 @@
-"""Arming checks: the conditions that must hold before anything may move.
-
-Arming checks of how old the calibrations are, by the dates in their sheets.
-
-Limits of the air cylinders that the config alone decides: pressure, and torque on a bogie (MacMahon 2016, 6.1).
-"""
+"""Arming checks: the conditions that must hold before anything may move."""
 
 from __future__ import annotations
 
@@ -47,14 +42,7 @@ class NotArmedError(Exception):
 
 
 def arming_checks(rig: Rig, samples: Samples, estimate: Estimate, faults: Sequence[str]) -> list[Check]:
-    """All arming checks on the values of a tick, both passed and failed.
-
-    Args:
-        rig: that is to be armed.
-        samples: of this tick.
-        estimate: of this tick, sensors zeroed.
-        faults: names of the faults latched.
-    """
+    """All arming checks on the values of a tick, both passed and failed."""
     limits, links = rig.limits, rig.layout.links
     to_do = "remove the cause of each latched fault, then clear it by its number"
     checks = [Check("fault latch", not faults, ", ".join(faults) or "none", "none", to_do)]
@@ -171,12 +159,7 @@ def today() -> date:
 
 
 def calibration_checks(rig: Rig, today: date) -> list[Check]:
-    """One for each calibration sheet of a rig: its date and its age.
-
-    Args:
-        rig: of the config. What has no sheet is not checked.
-        today: date to count from.
-    """
+    """One for each calibration sheet of a rig: its date and its age."""
     return [_check(key, dated, today, rig.limits.calibration_days) for key, dated in _dates(rig)]
 
 

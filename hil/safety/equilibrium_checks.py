@@ -1,7 +1,4 @@
-"""Whether the rover stands and drives on all its wheels: what statics predict of the nominal rover before it moves.
-
-What statics say of a rig, computed once for the runs of a campaign, which differ in what statics do not ask.
-"""
+"""Whether the rover stands and drives on all its wheels: what statics predict of the nominal rover before it moves."""
 
 from __future__ import annotations
 

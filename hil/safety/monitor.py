@@ -150,14 +150,7 @@ class SafetyMonitor:
             self._daq.check_age(samples.daq_age_ns, partial(self._latch_now, tick, t_ns))
         self._check_ages(tick, samples)
         if samples.blocks:  # a tick without a new block has no samples to check
-            self._daq.check_blocks(
-                samples.blocks,
-                samples.gap,
-                finite=estimate.finite,
-                saturated=estimate.saturated,
-                still=estimate.still,
-                latch=partial(self._latch_now, tick, t_ns),
-            )
+            self._daq.check_blocks(samples.blocks, samples.gap, estimate, partial(self._latch_now, tick, t_ns))
         if estimate.loads is not None:
             self._check_loads(tick, samples, estimate.loads)
         if samples.drives.t_ns != self._answered_ns:  # in most ticks there is no new answer
@@ -202,14 +195,7 @@ class SafetyMonitor:
         latch = partial(self._latch_now, tick, samples.t_ns)
         self._loads.check_age(samples.load_age_ns, latch)
         if samples.load_blocks:
-            self._loads.check_blocks(
-                samples.load_blocks,
-                samples.load_gap,
-                finite=state.finite,
-                saturated=state.saturated,
-                still=state.still,
-                latch=latch,
-            )
+            self._loads.check_blocks(samples.load_blocks, samples.load_gap, state, latch)
 
     def _latch_now(self, tick: int, t_ns: int, fault: Fault, value: float, limit: float, detail: str) -> None:
         self.latch(fault, tick, t_ns, value, limit, detail)

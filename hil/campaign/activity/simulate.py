@@ -1,7 +1,4 @@
-"""The activities of a plan, one after the other: drives by the models of the rig, stays by their duration.
-
-A plan of activities: drives and stays, and the battery that they draw from.
-"""
+"""A plan of drives, by the models of the rig, and stays, and the battery that they draw from."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The steepest slope that a rover climbs, for each load distribution: by bisection, a run for each slope tried.
-
-Drawbar pull over slip: a run for each load distribution, payload and slip (MacMahon 2016, 6.1).
-"""
+"""Series of traction: pull over slip (MacMahon 2016, 6.1), and the steepest slope, found by bisection."""
 
 from __future__ import annotations
 
@@ -51,9 +48,6 @@ def expand_drawbar(source: str, overrides: Sequence[str], seed: int | None) -> l
 
 def curves(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Pull over slip, a curve for each load distribution and payload, in the order of the rows.
-
-    Args:
-        rows: of the table, as `hil.campaign.sweep.run_sweep` returns them.
 
     Returns:
         By curve: `mode`, `weight`, and lists of its accepted points `slip`, `pull_N`, `spread`; `left_out` counts the
@@ -158,12 +152,6 @@ def run_slopes(
     stopped: Callable[[], bool],
 ) -> list[SlopeSearch]:
     """Search for the steepest slope of each mode of `slope.modes`.
-
-    Args:
-        base: config of the series.
-        workers: opens the place where runs are made.
-        report: receives the progress.
-        stopped: whether no further run shall start.
 
     Raises:
         WorkersError: they cannot run.

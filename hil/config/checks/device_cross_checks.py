@@ -1,11 +1,4 @@
-"""Cross-checks of the devices of a config.
-
-Cross-checks of the camera of a config and of its trigger line.
-
-Cross-checks of the endpoints that other programs connect to.
-
-Cross-checks of the limits: each of them has something to limit.
-"""
+"""Cross-checks of the devices of a config, its camera, its endpoints and its limits."""
 
 from __future__ import annotations
 

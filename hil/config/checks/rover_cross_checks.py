@@ -1,9 +1,4 @@
-"""Cross-checks of the servos: the rover has their joints, nothing else holds or pushes them, and they have room.
-
-Cross-checks of a vehicle without wheels: it can only capture, and carries nothing that is a rover's.
-
-Cross-checks of the wheels: their models on this soil, their grousers, and what single wheels have of their own.
-"""
+"""Cross-checks of the servos and the wheels of a config, and of a vehicle without wheels."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
 """Points of a scan from the content of its file: one format, named by the ending and proven by the first bytes.
 
-The header of a LAS or LAZ file, held against the size of the file before a reader believes its counts.
-
 Source: ASPRS, LAS Specification 1.4 - R15, table 3.
-
-Points from a text of columns, in the dialects that scanners and spreadsheets write.
 """
 
 from __future__ import annotations
@@ -34,9 +30,6 @@ _VLR, _EVLR = 54, 60
 
 def check_las(content: bytes) -> int:
     """The number of points of a LAS or LAZ file.
-
-    Args:
-        content: of the file.
 
     Raises:
         ValueError: what the header says does not fit into the file; all of it is named.
@@ -87,11 +80,6 @@ _MARKS = (";", "\t", ",", None)
 
 def table_points(content: bytes, settings: ScanSettings, most: int) -> Points:
     """Points (points, 3) of a text of columns: x, y and z come first, or where a header names them.
-
-    Args:
-        content: of the file.
-        settings: the units that are said; those of a header may not contradict them.
-        most: so many rows are read at most.
 
     Raises:
         ScanError: a unit in the header is another one.
@@ -235,11 +223,6 @@ def _open_projections() -> None:
 
 def points_of(content: bytes, ending: str, settings: ScanSettings) -> ScanGeometry:
     """Points or triangles of a file in its own units and axes; what has no finite coordinates is left out.
-
-    Args:
-        content: of the file.
-        ending: of its name; says the format, see `prepare_reading`.
-        settings: how it is to be read.
 
     Raises:
         ScanError: the file contradicts the settings.

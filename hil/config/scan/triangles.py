@@ -1,10 +1,7 @@
-"""Surfaces of triangles: from OBJ and STL files, and their heights where they are highest.
+"""Surfaces of triangles from OBJ, STL and PLY files, and their heights where they are highest.
 
-Sources: Wavefront, Object Files (.obj), version 3.0; 3D Systems, StereoLithography Interface Specification, 1989.
-
-A PLY file: the places of its vertices, and of a mesh its faces.
-
-Source: G. Turk, The PLY Polygon File Format, 1994.
+Sources: Wavefront, Object Files (.obj), version 3.0; 3D Systems, StereoLithography Interface Specification, 1989;
+G. Turk, The PLY Polygon File Format, 1994.
 """
 
 from __future__ import annotations
@@ -35,10 +32,6 @@ class ScanGeometry(NamedTuple):
 
 def obj_shape(content: bytes, bounded: Callable[[int], None]) -> ScanGeometry:
     """Points and faces of a Wavefront OBJ file.
-
-    Args:
-        content: of the file.
-        bounded: refuses a number of points that is too large.
 
     Raises:
         ValueError: a line is not of that format, or it has no points.
@@ -192,10 +185,6 @@ class _Element(NamedTuple):
 
 def ply_shape(content: bytes, bounded: Callable[[int], None]) -> ScanGeometry:
     """Points of the content of a file, and the triangles of its faces.
-
-    Args:
-        content: of the file.
-        bounded: refuses a number of points that is too large.
 
     Raises:
         ValueError: it is no such file, has no points with x, y and z, or is cut off.

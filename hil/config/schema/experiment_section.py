@@ -173,9 +173,6 @@ class ExperimentSection(Section):
         """Roles of the instruments of motion that it needs on such a rig: a fault of one of them leads to Safe.
 
         Those that it does not need are left out with a mark when they fail, and the run goes on.
-
-        Args:
-            rig: simulated, simulated_wire or real.
         """
         return ()
 

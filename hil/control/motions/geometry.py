@@ -1,9 +1,7 @@
-"""Where the wheels of a rover are at given joint angles, in the base frame, and which driven joints steer and walk.
+"""Where the wheels of a rover are at given joint angles, in the base frame, and routes through way points.
 
 Plain arrays, many samples at once: a motion is computed before its run, not in a tick. The suspension stands at its
 zero. On even ground it stays near there; on other ground wheel speeds are right to second order in its angles.
-
-A route through way points as straight lines, and turns in place or arcs between them.
 """
 
 from __future__ import annotations

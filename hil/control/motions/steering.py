@@ -36,12 +36,8 @@ _NO_DIRECTION = 1e-9
 def steered(geometry: Geometry, angles: Floats, twist: tuple[float, float, float]) -> Floats:
     """Joint angles (driven,) at which no wheel slides sideways in a steady motion of the body.
 
-    Wheels that are not steered stay as they are: `rolling` says how they slide.
-
-    Args:
-        geometry: of the rover.
-        angles: (driven,) before [rad]; those of other joints are kept.
-        twist: of the base: ahead [m/s], to port [m/s], yaw rate [rad/s].
+    The twist is that of the base: ahead [m/s], to port [m/s], yaw rate [rad/s]. Joints that do not steer keep their
+    angles (driven,) [rad], and wheels that are not steered stay as they are: `rolling` says how they slide.
 
     Raises:
         ValueError: the motion turns about a place where a wheel cannot roll around.
@@ -123,13 +119,7 @@ def over_ground(frames: WheelFrames, twist: Floats) -> Floats:
 
 
 def rolling(geometry: Geometry, frames: WheelFrames, twist: Floats) -> _WheelMotion:
-    """Drives at which every wheel rolls without slip along its heading.
-
-    Args:
-        geometry: of the rover.
-        frames: of its wheels.
-        twist: (samples, 3) of the base: ahead [m/s], to port [m/s], yaw rate [rad/s].
-    """
+    """Drives at which every wheel rolls without slip along its heading; the twist (samples, 3) as in `over_ground`."""
     velocity = over_ground(frames, twist)
     heading = headings(frames)
     along = np.sum(velocity * heading, axis=-1)

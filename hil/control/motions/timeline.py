@@ -85,15 +85,12 @@ class Timeline(NamedTuple):
 
 
 class Programme:
-    """Puts parts one after another.
+    """Puts parts one after another; `angles` (driven,) [rad] are those at the end so far.
 
     Args:
         geometry: of the rover.
         limits: for durations that are not given.
         angles: (driven,) at the beginning [rad]; None: those of the description.
-
-    Attributes:
-        angles: (driven,) at the end so far [rad].
     """
 
     def __init__(self, geometry: Geometry, limits: PaceLimits, angles: Floats | None = None) -> None:
@@ -252,14 +249,7 @@ Numbers = tuple[float, ...]
 
 
 class Playback:
-    """The set-points of a timeline in plain numbers.
-
-    Args:
-        line: that is played.
-
-    Attributes:
-        length_ns: how long it lasts [ns].
-    """
+    """The set-points of a timeline in plain numbers."""
 
     def __init__(self, line: Timeline) -> None:
         self._speeds = [tuple(row) for row in line.speeds.tolist()]

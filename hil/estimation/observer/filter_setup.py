@@ -1,7 +1,4 @@
-"""From the config to the filter's models: instruments with their noise, and what is uncertain about the twin.
-
-How a rover's wheel loads change with its tilt, its joint angles and its masses: statics, worked out once.
-"""
+"""From the config to the filter's models: instruments with their noise, and what is uncertain about the twin."""
 
 from __future__ import annotations
 

@@ -76,13 +76,7 @@ def set_soil(wheels: _SoilWheels, stiffness: float, rebound: float, slip_modulus
 
 @kernel
 def drive(wheels: _SoilWheels, forward: float, heavier: float) -> None:
-    """Find the sum of the forward forces and that of the torques, at the measured slips.
-
-    Args:
-        wheels: on their soil.
-        forward: speed of the rover [m/s].
-        heavier: factor on all loads.
-    """
+    """Find the sum of the forward forces and that of the torques, at the measured slips."""
     p, least = wheels.wheel, 1e-3 * wheels.wheel[RADIUS]
     power = 1.0 / (p[EXPONENT] + 0.5)  # the force is nearly this root's power of the depth
     ahead = torque = 0.0

@@ -1,7 +1,4 @@
-"""How the rover came to the obstacle, by its instruments of motion: angle, place and height of the hit, with doubts.
-
-The obstacle's frame: how it stands at an angle, and where the wheel meets its plate (MacMahon 2016, App. C.2).
-"""
+"""How the rover came to the obstacle, by its instruments of motion, and how the obstacle's frame stands."""
 
 from __future__ import annotations
 

@@ -1,14 +1,10 @@
-"""The impact trial: its states (MacMahon 2016, 6.2.4, with the cures of D.2), and its part of summary.json.
-
-Limits of an impact trial that the sources state, checked before anything moves.
-"""
+"""The impact trial: its states (MacMahon 2016, 6.2.4, with the cures of D.2), its checks and its summary."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +16,6 @@ from hil.control.motions.timeline import Playback
 from hil.control.wheel_speed import Controller, WheelSpeed
 from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.claim import Claim
-from hil.experiments.figure_form import FigureForm
 from hil.experiments.impact.acceptance import Evidence, judge, quality_rows, refusals
 from hil.experiments.impact.approach import LARGEST_ANGLE_DEG, LEAST_ANGLE_DEG, approach_keys, measured_approach
 from hil.experiments.impact.posture import Posture, least_energy_posture, posture_check, posture_timeline
@@ -44,12 +39,6 @@ from hil.messages.fault import Fault
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.recording.content import Recorded, in_blocks
 from hil.safety.monitor import SafetyMonitor
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from hil.recording import OpenRecord
-
 
 _LOWER = "lower trial.speed_mps, or cut sooner"
 
@@ -92,21 +81,12 @@ DESTRESS_SHARE = 0.5
 REST_NS = 1_000_000_000
 
 
-class ImpactState(IntEnum):
-    """Where a trial stands."""
-
-    IDLE = 0
-    ARMED = 1
-    RUN_UP = 2
-    IMPACT = 3
-    SETTLE = 4
-    DONE = 5
-    ABORTED = 6
-    DESTRESS = 7
-    POSTURE = 8
-
-
-# Faster in a tick, see hil.experiments.base.
+# Where a trial stands.
+ImpactState = IntEnum("ImpactState", {
+    "IDLE": 0, "ARMED": 1, "RUN_UP": 2, "IMPACT": 3, "SETTLE": 4,
+    "DONE": 5, "ABORTED": 6, "DESTRESS": 7, "POSTURE": 8,
+})  # fmt: skip
+# faster in a tick, see hil.experiments.base
 IDLE, ARMED, RUN_UP, IMPACT, SETTLE, DONE, ABORTED, DESTRESS, POSTURE = ImpactState
 
 
@@ -116,8 +96,6 @@ class ImpactExperiment(Experiment):
     The cut comes by `trial.release`; the drives of a release that is not automatic go on through the impact. With
     `trial.destress_m` the rover rolls back and forth before the run-up; with `trial.posture` driven legs take their
     posture before that.
-
-    Args: as `Experiment`.
 
     Attributes:
         impact_tick_ns: time of the tick that reacted to the impact [ns]; None: there was none.
@@ -130,6 +108,7 @@ class ImpactExperiment(Experiment):
     section = TrialConfig
     states = ImpactState
     figure = "trial.png"
+    plotter = "hil.experiments.impact.figure:plot_trial"
     results = RESULTS
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
@@ -303,13 +282,6 @@ class ImpactExperiment(Experiment):
             of_mass = DEVIATIONS * run.config.plant.spread.mass
             found.append(Claim("energy of the impact", "J", energy, known_J, (2.0 * off + of_mass) * energy))
         return found
-
-    @classmethod
-    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
-        """Force, speed and pose over time."""
-        from hil.experiments.impact.figure import plot_trial  # matplotlib takes half a second to import
-
-        return plot_trial(record, summary, run, form)
 
 
 def _posture_key(servos: tuple[str, ...], posture: Posture | None) -> Summary:

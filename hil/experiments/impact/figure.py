@@ -1,7 +1,4 @@
-"""The figure of an impact trial: `trial.png`, or as PDF or SVG, in the width of a journal's column.
-
-When what happened in an impact trial, and the lines and words that say so in its figure.
-"""
+"""The figure of an impact trial: `trial.png`, or as PDF or SVG, in the width of a journal's column."""
 
 from __future__ import annotations
 

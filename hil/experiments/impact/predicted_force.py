@@ -90,12 +90,7 @@ def _energies(rover: Rover, angle: float, speed_mps: float) -> tuple[float, floa
 
 
 def _delay_s(config: Config, rise_Nps: float) -> float:
-    """From the touch to the cut, at worst [s].
-
-    Args:
-        config: of the run.
-        rise_Nps: how fast the force of a wheel grows after the touch [N/s].
-    """
+    """From the touch to the cut, at worst [s]."""
     if config.trial.release == "timed":
         return math.inf
     parts = cut_delay(config)

@@ -84,12 +84,7 @@ class BodyPoses(NamedTuple):
 
 
 def measured_from(ticks: Sequence[NDArray[Any]], rate_hz: float) -> WalkRecord:
-    """From blocks of ticks of the state in which the programme runs.
-
-    Args:
-        ticks: blocks of rows, each of all ticks in their order.
-        rate_hz: of the loop.
-    """
+    """From blocks of ticks of the state in which the programme runs."""
     rows = np.concatenate(list(ticks))
     t_s = (rows["t_ns"] - rows["t_ns"][0]) * 1e-9
     steps = np.diff(t_s, prepend=t_s[0] - 1.0 / rate_hz)
