@@ -152,8 +152,7 @@ def _of_wheels(wheels: PlannedWheels | None, daq: DaqConfig | None) -> dict[str,
 def _stated(daq: DaqConfig) -> dict[str, Any]:
     """What the config states of every sensor alike, but for its place: the same sensors are on the bumpers.
 
-    Raises:
-        ConfigError: sensitivities differ by sensor, so that it is not known which one is on which bumper.
+    Raises ConfigError: sensitivities differ by sensor, so that it is not known which one is on which bumper.
     """
     each = [one.model_dump(include=one.model_fields_set - _OF_PLACE) for one in daq.channels]
     if len({one.get(_SENSITIVITY) for one in each}) > 1:

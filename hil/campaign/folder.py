@@ -29,7 +29,7 @@ class CampaignFolder:
 
     Args:
         folder: of the campaign.
-        head: what campaign.json holds beside its trials.
+        head: what campaign.json holds besides its trials.
         processors: of earlier parts of the campaign.
     """
 
@@ -154,8 +154,7 @@ def refuse_other_head(
 ) -> None:
     """Check that a folder was begun with what is wanted now; `same` has the names of its keys in messages.
 
-    Raises:
-        ConfigError: one of them differs.
+    Raises ConfigError: one of them differs.
     """
     problems = [
         Problem(name, str(wanted[key]), f"{found.get(key)}, as {folder} was begun with; start another with --out")

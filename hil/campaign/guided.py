@@ -1,7 +1,7 @@
 """A campaign with an operator: says what to set, waits, runs, shows the verdict, asks to keep or repeat.
 
 The rig is opened anew for each trial. Between two trials people work on the obstacle and lift the rover: nothing of
-this program then holds the drives, each record holds the config of its own angle, and a fault ends with its trial. It
+this program then holds the drives, each record holds the config of its angle, and a fault ends with its trial. It
 costs some seconds, next to the minutes that setting the obstacle takes.
 """
 

@@ -208,5 +208,5 @@ def _cross_checks(plan: Plan) -> list[Problem]:
     problems += [Problem(f"vary.{key}", "an empty list", "values") for key, values in plan.vary.items() if not values]
     taken = {"trial.angle_deg": "angles_deg", "experiment": "nothing: a campaign is of impact trials", "seed": "seed"}
     for section, keys in (("set", plan.set), ("vary", plan.vary)):
-        problems += [Problem(f"{section}.{key}", "a key of its own", taken[key]) for key in keys if key in taken]
+        problems += [Problem(f"{section}.{key}", "a separate key", taken[key]) for key in keys if key in taken]
     return problems

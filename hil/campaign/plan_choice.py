@@ -52,7 +52,7 @@ class PlanChoice:
 
 
 def plans_for(config: str) -> dict[str, str]:
-    """The plans that are offered for a config, by name: those beside its file or in its folder `plans`; the shipped."""
+    """The plans offered for a config, by name: those next to its file or in its folder `plans`; the shipped."""
     offered = {}
     if Path(config).is_file():
         for prefix in ("", "plans/"):

@@ -64,7 +64,7 @@ class CampaignOrder:
         return {"name": self.plan.name, "trials": trials}
 
     def head(self) -> dict[str, Any]:
-        """What campaign.json holds beside trials, processor and digests."""
+        """What campaign.json holds besides trials, processor and digests."""
         plan = self.plan.model_dump(mode="json")
         return {
             "name": self.plan.name,

@@ -192,8 +192,7 @@ def expand(
 ) -> list[SweepRun]:
     """The runs of a sweep over values by key, the last key changing first.
 
-    Raises:
-        ConfigError: the problems of all runs, each once.
+    Raises ConfigError: the problems of all runs, each once.
     """
     problems = [*problems]
     count = math.prod(len(values) for values in values_of.values())

@@ -217,28 +217,28 @@ def _cross_checks_of_the_rest(raw: dict[str, Any], problems: Sequence[Problem]) 
 
     pydantic checks these only once every key is valid. So invalid keys are set to their defaults here.
     """
-    mended = copy.deepcopy(raw)
+    repaired = copy.deepcopy(raw)
     wrong = [problem.key for problem in problems]
     for key in wrong:
-        _remove(mended, key.split("."))
-    mended |= {key: value for key, value in (("name", "default"), ("rig", "simulated")) if key not in mended}
+        _remove(repaired, key.split("."))
+    repaired |= {key: value for key, value in (("name", "default"), ("rig", "simulated")) if key not in repaired}
     while True:
         try:
-            Config.model_validate(mended)
+            Config.model_validate(repaired)
             return []
         except ValidationError as error:
             more, lacking = problems_of(error), wrong_by_themselves(error)
         # keys without a default: any number is good here, and a device that lacks anything else is left out
-        mendable = [key for key in lacking if key.startswith("devices.")]
-        if not mendable:
+        settable = [key for key in lacking if key.startswith("devices.")]
+        if not settable:
             return [problem for problem in more if not any(_touches(problem, key) for key in wrong)]
-        for key in mendable:
+        for key in settable:
             _, device, *rest = key.split(".")
-            section = mended["devices"][device]
+            section = repaired["devices"][device]
             if len(rest) == 1 and lacking[key] is not None and rest[0] not in section:
                 section[rest[0]] = lacking[key]
             else:
-                _remove(mended, ["devices", device])
+                _remove(repaired, ["devices", device])
                 break
 
 

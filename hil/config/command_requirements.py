@@ -65,8 +65,7 @@ def ground_of(*kinds: str) -> _Requirement:
 def refuse_unfit(config: Config, command: str, *needs: _Requirement) -> None:
     """Refuse a config that a command has no use for.
 
-    Raises:
-        ConfigError: with all needs that are not met, and what to do.
+    Raises ConfigError: with all needs that are not met, and what to do.
 
     Example:
         >>> from hil.config import load_config

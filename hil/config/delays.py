@@ -59,7 +59,7 @@ def cut_delay(config: UncheckedConfig, filter_delay_ms: float = 0.0) -> list[_De
 def valve_delay_s(config: UncheckedConfig) -> float:
     """From the command to one valve until its chamber fills or vents [s]: the link, where there is one, and the valve.
 
-    A link counts with its worst case. Without compressible gas the valve has no delay of its own.
+    A link counts with its worst case. Without compressible gas the valve itself has no delay.
     """
     gas = pneumatics(config.cylinders)
     valve_s = 0.0 if gas is None else 0.5 * (gas.on_time + gas.off_time)

@@ -101,7 +101,7 @@ _STREAMS = ("/dev", "/dev/fd")
 
 @contextmanager
 def replacing(path: Path, *, new: bool = False) -> Iterator[Path]:
-    """A name beside a file or folder, with the same ending, to write it under; it takes its place once it is good.
+    """A name next to a file or folder, with the same ending, to write it under; it takes its place once it is good.
 
     An exception leaves what was there before as it was. Nobody else has the name: what another program writes at the
     same time, or left when it was killed, is not touched and is not in the way.
@@ -127,10 +127,7 @@ def write_whole(path: Path, text: str) -> None:
     """Write a text file that a user may have named; after an error its former content is there.
 
     A link of the user stays, and the file that it leads to is replaced; that has the rights of the former one. A
-    terminal or pipe is written to.
-
-    Raises:
-        OSError: it cannot be written.
+    terminal or pipe is written to. Raises OSError: it cannot be written.
     """
     if str(path.parent) in _STREAMS or (path.exists() and not path.is_file()):
         path.write_text(text, encoding="utf-8", newline="")

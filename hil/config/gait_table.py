@@ -43,10 +43,7 @@ class Phase(NamedTuple):
 
 @lru_cache(16)
 def read_gait(text: str) -> tuple[Phase, ...]:
-    r"""The phases of a gait.
-
-    Raises:
-        ValueError: it is no gait; the message names the row, as a text editor counts it.
+    r"""The phases of a gait. Raises ValueError: it is no gait; the message names the row, as a text editor counts it.
 
     Example:
         >>> read_gait("duration_s,front_walking_deg,rear_wheels\n4,-15,hold\n4,15,\n")[0].contacts

@@ -19,7 +19,7 @@ from models.validity import (
 
 # A wheel may bear this many times its share of the weight: on a slope, under a drawbar, by its cylinders.
 _OVER_ITS_SHARE = 2.0
-# A smaller value of a key that mends a step is looked for down to this share of it, by so many halvings.
+# The value of a key with which a step is long enough is searched down to this share of it, by so many halvings.
 _SMALLEST, _HALVINGS = 1e-12, 60
 
 

@@ -1,4 +1,4 @@
-"""Reads what strangers wrote in a process of its own: little time and memory, no file, no network, no other process."""
+"""Reads what strangers wrote in a separate process: little time and memory, no file, no network, no other process."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def mapped_bytes() -> int:
 
 
 def _answer(into: int, prepare: Callable[[], Any], work: Callable[[], Any]) -> None:
-    """In the child: do the work, and send what came of it; at a limit nothing is sent."""
+    """In the child: do the work, and send its result; at a limit nothing is sent."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):  # libraries tell of damage there

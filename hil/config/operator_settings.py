@@ -124,8 +124,7 @@ class Settings:
     def with_values(self, values: Mapping[str, Value]) -> tuple[Config, dict[str, Value]]:
         """The config with these values, checked as the command line checks them, and all that then differs; no change.
 
-        Raises:
-            ConfigError: with all problems at once.
+        Raises ConfigError: with all problems at once.
         """
         self._refuse_others(values)
         changed = {**self.changed, **values}
@@ -185,7 +184,7 @@ class Settings:
 
 
 def as_overrides(changed: Mapping[str, Value]) -> list[str]:
-    """Values as `--set` takes them; a seed has an option of its own."""
+    """Values as `--set` takes them; a seed has a separate option."""
     return [f"{key}={json.dumps(value)}" for key, value in changed.items() if key != SEED or value is None]
 
 

@@ -203,8 +203,7 @@ class UncheckedConfig(ExperimentSections):
     def rover_parameters(self) -> Parameters:
         """The rover in the models' units, whose driven joints turn.
 
-        Raises:
-            ValueError: as `RoverConfig.parameters`; wheels of their own size meet, or the rover does not have them.
+        Raises ValueError: as `RoverConfig.parameters`; wheels of their own size meet, or the rover does not have them.
         """
         changed = {
             name: OwnWheel(one.radius_m, one.width_m, one.mass_kg, one.crown_radius_m)
@@ -215,7 +214,7 @@ class UncheckedConfig(ExperimentSections):
 
     @property
     def wheels(self) -> dict[str, WheelProperties]:
-        """The wheels by name, in the rover's order, each with what it has of its own."""
+        """The wheels by name, in the rover's order, each with what it alone has."""
         return each_wheel(self.wheel, self.rover.kind.wheels())
 
     @property

@@ -201,18 +201,18 @@ class Experiment(ABC):
 
     def verdict(self, run: FinishedRun, more: Sequence[str] = ()) -> Summary:
         """Keys `accepted` and `reasons`; `more` reasons count of a run that went through to its end."""
-        reasons = [*self.reasons(run.cycle.safety, run.beside), *(more if self.done else ())]
+        reasons = [*self.reasons(run.cycle.safety, run.disturbance), *(more if self.done else ())]
         return {"accepted": self.done and not reasons, "reasons": reasons}
 
     def claims(self, run: FinishedRun, summary: Summary) -> Sequence[Claim] | None:  # noqa: ARG002
         """What its summary says that a simulated rig, or an instrument, may know better; None: the motion."""
         return None
 
-    def reasons(self, safety: SafetyMonitor, beside: Callable[[int], str] = lambda _: "") -> list[str]:
+    def reasons(self, safety: SafetyMonitor, disturbance: Callable[[int], str] = lambda _: "") -> list[str]:
         """Why its run would not count: not armed, faults, ended by the operator; empty if nothing speaks against it."""
         reasons = [f"not armed: {check}" for check in self.checks if not check.ok]
         reasons += [
-            f"fault {one.fault.value}: {recorded_detail(one.detail)}{beside(one.t_ns)}" for one in safety.events
+            f"fault {one.fault.value}: {recorded_detail(one.detail)}{disturbance(one.t_ns)}" for one in safety.events
         ]
         reasons += [event.detail for event in safety.warnings if event.fault in _NOT_ACCEPTED]
         if self.console_lost:
@@ -356,7 +356,7 @@ class FinishedRun:
         """What the run says of its instrument outside; the record is read once for it."""
         return source_check(self.rig, self.ticks)
 
-    def beside(self, t_ns: int) -> str:
+    def disturbance(self, t_ns: int) -> str:
         """What disturbed the run when a fault was noticed [ns], in words to follow the fault's own."""
         return beside(self.events, t_ns)
 

@@ -1,4 +1,4 @@
-"""A value that a run gives, beside what is known of it (`hil.experiments.motion_claims` makes those of the motion)."""
+"""A value that a run gives, next to what is known of it (`hil.experiments.motion_claims` makes those of the motion)."""
 
 from __future__ import annotations
 

@@ -70,11 +70,7 @@ def frame_figure(
 
 
 def save_figure(figure: Figure, path: Path, title: str, facts: Mapping[str, str], form: FigureForm) -> None:
-    """Write a figure of a run, as `write_figure` does.
-
-    Raises:
-        ValueError: another ending.
-    """
+    """Write a figure of a run, as `write_figure` does. Raises ValueError: another ending."""
     if form.notice:
         for y in (0.25, 0.75):  # twice, so that no half of it does without
             stamp(figure, f"NOT VERIFIED\n{form.notice}", y, fontsize=form.font(16.0), line=form.line(3.0))

@@ -25,7 +25,7 @@ class FigureForm(NamedTuple):
 
     @property
     def columns(self) -> int:
-        """Panels beside each other."""
+        """Panels next to each other."""
         return 1 if self.width == "single" else 2
 
     def size_in(self, screen: tuple[float, float], heights_mm: tuple[float, float]) -> tuple[float, float]:

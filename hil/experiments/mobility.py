@@ -106,7 +106,7 @@ def known(rows: NDArray[Any]) -> NDArray[Any]:
 
 # Statics are solved for so many ticks of a run at most, evenly spread, the first and the last among them.
 MOST_INSTANTS = 20
-# Fewer wheels than this are not held by statics: a single wheel hangs on a carriage.
+# Fewer wheels than this are not held by statics: a carriage holds a single wheel.
 _FEWEST = 3
 # The summary's key of the time that is left out (`balance_of`); a version that left out none has no such.
 LEFT_OUT = "disturbed_s"
@@ -140,8 +140,7 @@ def mobility(rig: Rig, ticks: Recorded, most: int = MOST_INSTANTS) -> Mobility |
     The contact points lie on the rims, sinkage left out. Only weight, drawbar pull and the recorded torques of
     cylinders act: what accelerates the rover does not count. Driven joints bear whatever torque it takes.
 
-    Returns:
-        None: the rover has no ground, hangs on a carriage, or its record has no motion.
+    Returns None: the rover has no ground, is held by a carriage, or its record has no motion.
     """
     rover = _standing_rover(rig, ticks)
     return None if rover is None else _metrics(rig, rover, balance_of(rig, rover, ticks), ticks, most)

@@ -141,7 +141,7 @@ def result_rows(results: Sequence[SummaryKey], summary: Mapping[str, Any]) -> Ro
 
 
 def inner(*results: SummaryKey) -> Callable[[Any], Rows]:
-    """Makes the rows of a section with results of its own, or of a list of such sections, step by step."""
+    """Makes the rows of a section with separate results, or of a list of such sections, step by step."""
 
     def rows(value: Any) -> Rows:
         if isinstance(value, Mapping):

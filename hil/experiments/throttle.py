@@ -3,7 +3,7 @@
 What was measured of the traction of a rover: pull, slip, speed and wheel loads, means of the measurement.
 
 On a rig that measures its motion, slip, speed and pull are measured, with intervals, and what a simulated rig knows
-stands beside them.
+stands next to them.
 """
 
 from __future__ import annotations

@@ -134,8 +134,7 @@ def thresholds(configs: Sequence[Config], values: Sequence[Values]) -> dict[str,
     probability that leaves FALSE_MARKS for all values of the run together. It is wider where a good run was further
     away than a normal distribution has it, and never narrower than the residual's resolution.
 
-    Raises:
-        CalibrationError: too few runs, or runs of different rigs or experiments.
+    Raises CalibrationError: too few runs, or runs of different rigs or experiments.
     """
     from scipy.stats import t as student  # brings a third of a second, which no run has need of
 

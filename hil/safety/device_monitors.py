@@ -101,7 +101,7 @@ def _checks(readings: Iterator[_Reading]) -> list[Check]:
         both = (("at least", least), ("at most", most))
         sides = [f"{side} {limit:g}" for side, limit in both if limit is not None]
         allowed = f"{' and '.join(sides)} {reading.unit}" if sides else "any: it is only marked"
-        to_do = "measure it by hand; then mend its cause, its sensor, or the limit in the config"
+        to_do = "measure it by hand; then repair its cause, its sensor, or the limit in the config"
         checks.append(Check(reading.name, ok, found, f"{allowed} ({reading.key})", to_do))
     return checks
 

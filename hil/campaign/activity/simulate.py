@@ -38,7 +38,7 @@ class _Activity(Section):
     )
     speed_mps: float = Field(0.1, gt=0, le=2, description="of the rims in a drive")
     for_s: float | None = Field(None, gt=0, le=1e6, description="duration of a stay [s]")
-    load_W: float = Field(0.0, ge=0, le=1e5, description="what its instruments draw, beside `always_W`")
+    load_W: float = Field(0.0, ge=0, le=1e5, description="what its instruments draw, in addition to `always_W`")
     supply_W: float = Field(0.0, ge=0, le=1e5, description="what solar panels give meanwhile")
 
 
@@ -209,8 +209,7 @@ def simulate(rig: Rig, plan: ActivityPlan) -> ActivityResult:
 
     A stay is not stepped: the rover stands where it is, its drives cut.
 
-    Raises:
-        ConfigError: the rig's rover has no wheels, an obstacle before it, or no ground to drive on.
+    Raises ConfigError: the rig's rover has no wheels, an obstacle before it, or no ground to drive on.
     """
     refuse_unfit(rig.config, "activities", WHEELS, OPEN_GROUND, TRACTION)
     rover, battery, phases = _Drive(rig), _BatteryCharge(plan), list[_Phase]()

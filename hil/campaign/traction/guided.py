@@ -122,8 +122,7 @@ def run_drawbar(runs: Sequence[SweepRun], guide: Guide, *, resume: bool = False)
 def run_slopes(base: Config, guide: Guide) -> list[SlopeSearch]:
     """Search for the steepest slope of each mode of `slope.modes`; the operator tilts the bed.
 
-    Raises:
-        DeviceError, NotArmedError: a run could not begin.
+    Raises DeviceError, NotArmedError: a run could not begin.
     """
     searches, section, number = [SlopeSearch(mode) for mode in base.slope.modes], base.slope, 0
     try:

@@ -118,11 +118,7 @@ class SlopeSearch:
 
 
 def expand_slope(source: str, overrides: Sequence[str], seed: int | None) -> Config:
-    """The config of a series, every mode of it checked.
-
-    Raises:
-        ConfigError: with all problems.
-    """
+    """The config of a series, every mode of it checked. Raises ConfigError: with all problems."""
     base = load_config(source, [*overrides, "experiment=slope"], seed)
     refuse_unfit(base, "slope series", NO_RAILS)
     for mode in base.slope.modes:
@@ -151,11 +147,7 @@ def run_slopes(
     report: ProgressReporter,
     stopped: Callable[[], bool],
 ) -> list[SlopeSearch]:
-    """Search for the steepest slope of each mode of `slope.modes`.
-
-    Raises:
-        WorkersError: they cannot run.
-    """
+    """Search for the steepest slope of each mode of `slope.modes`. Raises WorkersError: they cannot run."""
     searches = [SlopeSearch(mode) for mode in base.slope.modes]
     section = base.slope
 

@@ -91,7 +91,7 @@ def _profile_checks(config: UncheckedConfig) -> Iterator[Problem]:
         allowed = "corners of which none lies behind the one before, seen ahead"
         yield Problem("ground.profile.points_m", "a line that goes back", allowed, depends_on)
     if config.section.obstacle:
-        allowed = "null with an experiment that has an obstacle of its own"
+        allowed = "null with an experiment that has an obstacle itself"
         yield Problem("ground.profile", ground.profile.shape, allowed, ("experiment",))
     allowed = "null with ground.profile: the observer knows level ground and slopes"
     yield from (Problem(role, "an instrument", allowed, depends_on) for role in config.instruments)

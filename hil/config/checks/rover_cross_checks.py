@@ -62,7 +62,7 @@ def _unknown(config: UncheckedConfig) -> Iterator[Problem]:
 
 
 def _key(config: UncheckedConfig, wheel: str, name: str) -> str:
-    """Path of the key that gives a wheel a value: of its own, of its axle, or of all."""
+    """Path of the key that gives a wheel a value: its own key, that of its axle, or that of all."""
     for key in (wheel, axle_of(wheel)):
         given = config.wheel.of.get(key)
         if given is not None and getattr(given, name) is not None:

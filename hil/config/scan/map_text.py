@@ -78,8 +78,7 @@ def text_of_mesh(points: Points, triangles: Numbers | None, content: bytes, sett
 
     Points (points, 3) are as in the file, triangles (triangles, 3) are numbers of points.
 
-    Raises:
-        ScanError: it has no triangles or too many, they are no surface, or none is where the rover starts.
+    Raises ScanError: it has no triangles or too many, they are no surface, or none is where the rover starts.
     """
     if triangles is None:
         raise ScanError("file", "points without triangles", "a mesh with kind mesh: OBJ, STL, or PLY with faces")

@@ -31,8 +31,7 @@ _VLR, _EVLR = 54, 60
 def check_las(content: bytes) -> int:
     """The number of points of a LAS or LAZ file.
 
-    Raises:
-        ValueError: what the header says does not fit into the file; all of it is named.
+    Raises ValueError: what the header says does not fit into the file; all of it is named.
     """
     if len(content) < 227:
         raise ValueError(f"{len(content)} bytes; a header of 227 or more")
@@ -186,7 +185,7 @@ MOST_BYTES = 300_000_000
 MOST_POINTS = 5_000_000  # reading so many and making a height map of them fits into the limits of the process
 _FEWEST = 16
 _LAS_AT_ONCE = 500_000
-# Neither files beside the one that is read, nor a server for the parameters of a projection.
+# Neither files next to the one that is read, nor a server for the parameters of a projection.
 _ALONE = {
     "GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR",
     "GDAL_PAM_ENABLED": "NO",
@@ -275,7 +274,7 @@ def _las(content: bytes, settings: ScanSettings) -> ScanGeometry:
 
     _bounded(check_las(content))
     parts, seen = [np.empty((0, 3))], set[int]()
-    # The other reader of LAZ starts threads, each with an arena of its own.
+    # The other reader of LAZ starts threads, each with a separate arena.
     with laspy.open(io.BytesIO(content), read_evlrs=False, laz_backend=laspy.LazBackend.Lazrs) as las:
         for part in las.chunk_iterator(_LAS_AT_ONCE):
             points = np.column_stack([part.x, part.y, part.z])

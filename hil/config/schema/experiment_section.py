@@ -101,7 +101,7 @@ class ExperimentSection(Section):
     Attributes:
         obstacle: the obstacle stands in front of the rover (`obstacle`, `trial.angle_deg`, `trial.start_distance_m`).
             Then the ground is level.
-        impact: it is an impact trial, whose force sensors and twin say what came of the hit.
+        impact: it is an impact trial, whose force sensors and twin measure the hit.
         uses: keys of the sections of other experiments that it uses, besides those that follow from the two above.
     """
 

@@ -41,8 +41,7 @@ def installed_section(name: str) -> ExperimentSection:
 def section_class(name: str) -> type[ExperimentSection]:
     """Class of the section of an installed experiment.
 
-    Raises:
-        ValueError: no installed package has an experiment of that name, or it cannot be imported, or is none.
+    Raises ValueError: no installed package has an experiment of that name, or it cannot be imported, or is none.
     """
     for kind, package in load_installed(EXPERIMENTS, name):
         section = getattr(kind, "section", None)  # of somebody else's: it may be anything

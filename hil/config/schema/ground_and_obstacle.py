@@ -56,7 +56,7 @@ Corner = Annotated[
 
 
 class SoilRegionConfig(Section):
-    """A polygon with a soil of its own, or with rock below the soil around; a later region lies over earlier ones."""
+    """A polygon with another soil, or with rock below the soil around; a later region lies over earlier ones."""
 
     stiffness: float = Field(ge=1e3, le=1e12, description="k of p = k z^n [N/m^(2+n)]; rock: 1e9 and more")
     exponent: float = bounded(0.75, 0.3, 1.75, "n of p = k z^n")

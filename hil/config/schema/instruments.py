@@ -95,7 +95,7 @@ class JointsSheet(Section):
 
 
 def _with_sheet(values: Any) -> Any:
-    """The values of a section with those of its calibration, if it has one, in place of its own."""
+    """The values of a section; those of its calibration, if it has one, replace them."""
     sheet = values.get("calibration") if isinstance(values, dict) else None
     if not isinstance(sheet, dict):
         return values

@@ -73,8 +73,7 @@ def rover_names() -> tuple[str, ...]:
 def rover_named(name: str) -> type[Parameters] | None:
     """The rover of that name, of ours or of an installed package; None: there is none.
 
-    Raises:
-        ExtensionError: an installed package declares it, but cannot be imported or has no such rover.
+    Raises ExtensionError: an installed package declares it, but cannot be imported or has no such rover.
 
     Example:
         >>> rover_named("juno").__name__, rover_named("unknown")
@@ -305,8 +304,7 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
     def parameters(self, driven: tuple[str, ...] = ()) -> Parameters:
         """The same numbers as parameters of `models.rover` [kg, m, rad].
 
-        Raises:
-            ValueError: the sizes are not consistent.
+        Raises ValueError: the sizes are not consistent.
         """
         kind = self.kind_with(driven)
         if self.type == IMPORTED:

@@ -191,7 +191,7 @@ class TriggerConfig(Section):
 
 
 class CameraConfig(Section):
-    """A camera that films each run: frames beside the record. No run waits for it, and none ends because of it."""
+    """A camera that films each run: frames next to the record. No run waits for it, and none ends because of it."""
 
     device: str = key(
         "",

@@ -70,7 +70,7 @@ class WheelConfig(Section):
 
 
 class WheelProperties(NamedTuple):
-    """A wheel of the rig, with what all have and what it has of its own: `_OwnWheelConfig` has what the values mean.
+    """A wheel of the rig, with what all have and what it alone has: `_OwnWheelConfig` has what the values mean.
 
     None: that of the rover.
     """

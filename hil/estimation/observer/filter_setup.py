@@ -151,7 +151,7 @@ STEP_NS = 5_000_000
 # Slip over that of the nominal soil: 1 by the slip modulus, and by its stiffness k and the mass m with the compaction
 # resistance over the weight, which is as (m/k)^0.4 on sand (Petersen 2012 (4.30), exponent 0.75). Sinkage: (m/k)^0.8.
 SLIP_BY_RESISTANCE, SINKAGE_BY_LOAD = 0.4, 0.8
-# Measured on the simulated rig at a steady speed: what is left of the speed beside its mean is less than this share.
+# Measured on the simulated rig at a steady speed: what is left of the speed besides its mean is less than this share.
 RIPPLE = 5e-4
 SPEED_WALK = 2e-4  # of the relative speed error [1/sqrt(m)]
 PULLED_WALK = 0.3  # the same where something pulls and nobody measures how hard

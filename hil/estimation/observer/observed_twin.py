@@ -1,4 +1,4 @@
-"""The rover twin beside a filter of its deviation: predicted by the model, corrected by what is measured."""
+"""The rover twin next to a filter of its deviation: predicted by the model, corrected by what is measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimates the soil beside the rover twin, from what a tick knows: slips, loads, pull and motor currents."""
+"""Estimates the soil in addition to the rover twin, from what a tick knows: slips, loads, pull and motor currents."""
 
 from __future__ import annotations
 

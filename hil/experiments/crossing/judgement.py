@@ -32,10 +32,7 @@ _LOOK_M = 0.001
 
 
 class Course:
-    """The profile, and the parts of the rover that pass it.
-
-    Raises:
-        ValueError: its ground has no profile.
+    """The profile, and the parts of the rover that pass it. Raises ValueError: its ground has no profile.
 
     Attributes:
         line: (n, 2) corners of the profile, x and z [m].

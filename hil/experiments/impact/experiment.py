@@ -202,9 +202,9 @@ class ImpactExperiment(Experiment):
         peak_mps = DESTRESS_SHARE * 0.5 * math.pi * self._trial.speed_mps
         return Goal(self.state, False, -peak_mps * math.sin(2.0 * math.pi * phase), pushing=True)
 
-    def reasons(self, safety: SafetyMonitor, beside: Callable[[int], str] = lambda _: "") -> list[str]:
+    def reasons(self, safety: SafetyMonitor, disturbance: Callable[[int], str] = lambda _: "") -> list[str]:
         """As of every experiment, and an impact that did not come, or too early."""
-        reasons = super().reasons(safety, beside)
+        reasons = super().reasons(safety, disturbance)
         if self.timed_out:
             reasons.append(f"no impact within trial.timeout_s, {self._trial.timeout_s:g} s")
         if self.hit_standing:
@@ -229,7 +229,7 @@ class ImpactExperiment(Experiment):
             _largest(run.samples[1]) if run.samples and len(run.samples[1]) else None, approach,
         )  # fmt: skip
         results = judge(evidence) if impact else {}
-        reasons = [*self.reasons(cycle.safety, run.beside), *refusals(results)]
+        reasons = [*self.reasons(cycle.safety, run.disturbance), *refusals(results)]
         peaks = peak_keys(measured, (peak, sum(channel_peaks))) if impact else dict.fromkeys(PEAK_KEYS)
         return {
             "angle_deg": config.trial.angle_deg,

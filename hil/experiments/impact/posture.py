@@ -44,10 +44,7 @@ def least_energy_posture(rig: Rig) -> Posture:
     """The level posture of least T_c within the servos' ranges, legs of one axle alike.
 
     The body is level where all legs bend by one angle, each forward or backward: these are tried. Wheels of a side do
-    not touch.
-
-    Raises:
-        ValueError: a wheel without a driven walking joint.
+    not touch. Raises ValueError: a wheel without a driven walking joint.
     """
     config = rig.config
     rover, _, _ = rig.nominal.assemble()

@@ -57,8 +57,7 @@ def predicted_force(rig: Rig) -> _PredictedForce:
     which presses the wheel v_n t further into a spring of stiffness K: the peak is hypot(blow, K v_n t). They push with
     no more than the ground's grip, so that it is at most the blow and that push added.
 
-    Raises:
-        ValueError: the rig has no obstacle, or no force sensors.
+    Raises ValueError: the rig has no obstacle, or no force sensors.
     """
     config, obstacle = rig.config, rig.nominal.obstacle
     if obstacle is None:

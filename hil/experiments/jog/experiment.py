@@ -137,10 +137,10 @@ class JogExperiment(Experiment):
         angles[self._joint] += math.copysign(turned, far)
         return tuple(angles)
 
-    def reasons(self, safety: SafetyMonitor, beside: Callable[[int], str] = lambda _: "") -> list[str]:
+    def reasons(self, safety: SafetyMonitor, disturbance: Callable[[int], str] = lambda _: "") -> list[str]:
         """As of every experiment, and an early end."""
         touched = ["ended early: the force sensors detected an impact"] if self.touched else []
-        return [*super().reasons(safety, beside), *touched]
+        return [*super().reasons(safety, disturbance), *touched]
 
     def summarise(self, run: FinishedRun) -> Summary:
         """Keys as docs/reference/summary.md lists them; None for values that were not measured."""

@@ -56,8 +56,7 @@ class Loads(NamedTuple):
 def goal_of(command: SetLoads, wheels: Sequence[str], ground: str) -> LoadGoal:
     """The goal that an operator sets on a ground of that kind.
 
-    Raises:
-        ValueError: it is none for this rover, or not on this ground: it changes nothing.
+    Raises ValueError: it is none for this rover, or not on this ground: it changes nothing.
     """
     if LoadMode[command.mode.upper()] not in load_modes(ground):
         raise ValueError(

@@ -167,7 +167,7 @@ def normal_force_summary(run: FinishedRun) -> Summary:
     active_s = len(active) / config.loop.rate_hz
     per_s = max(switched.values(), default=0) / active_s if active_s else None
     limits_met = not doubts and _limits_met(run, parts, known[0], active)
-    reasons = run.experiment.reasons(run.cycle.safety, run.beside)
+    reasons = run.experiment.reasons(run.cycle.safety, run.disturbance)
     reasons += [f"the load control let go: {name.replace('_', ' ')}" for name in doubts]
     if not limits_met and not doubts:
         reasons.append("a wheel's load or a torque was outside its limits (normal_force)")

@@ -165,7 +165,7 @@ def _joint_of_largest(summary: Mapping[str, Any], key: str) -> tuple[str, float]
 
 
 def _ahead(parts: list[Summary], source: str) -> float | None:
-    """Sum over the parts of the way along what each motion goes, as it should go."""
+    """Sum over the parts of the distance along the direction in which each motion should go."""
     total = 0.0
     for part in parts:
         wanted, found = part["wanted"], part.get(source)

@@ -89,7 +89,7 @@ def plot_walk(record: OpenRecord, summary: Mapping[str, Any], run: str, form: Fi
 def _draw_joints(
     panels: Sequence[Axes], lines: Lines, layout: Layout, joints: Sequence[DrivenJoint], form: FigureForm
 ) -> None:
-    """Angles measured beside those set, their difference, and torques within the servos' limits."""
+    """Angles measured next to those set, their difference, and torques within the servos' limits."""
     angles, errors, torques = panels
     limit_Nm = max(joint.torque_limit_Nm for joint in joints)
     for place, joint in enumerate(layout.servos):

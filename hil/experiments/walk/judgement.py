@@ -1,6 +1,6 @@
 """How a programme went: where the rover went in each of its parts, and how far wheels slid that should stand.
 
-A wheel slides by the way of its centre less what it rolled: along its heading R times its turning over the ground,
+A wheel slides by the path of its centre less what it rolled: along its heading R times its turning over the ground,
 which is that of its drive, its leg and the body; across it, nothing. The way is that of the pose, of the rover twin or
 of a simulated rig, and the joints' measured angles. Suspension joints count as being at rest: a wheel's place is right
 to second order in their angles.
