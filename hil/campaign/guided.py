@@ -34,21 +34,13 @@ class NoAnswerError(Exception):
 
 @dataclass(frozen=True)
 class Question:
-    """A question to the operator.
+    """A question to the operator."""
 
-    Attributes:
-        key: what is asked: name, ready, verdict or word.
-        text: for people; what has to be done before the answer comes first.
-        choices: the answers that count; empty: any text.
-        default: the answer to an empty line.
-        trial: number of the trial that it is about; 0: of none.
-    """
-
-    key: str
-    text: str
-    choices: tuple[str, ...] = ()
-    default: str = ""
-    trial: int = 0
+    key: str  #: what is asked: name, ready, verdict or word
+    text: str  #: for people; what has to be done before the answer comes first
+    choices: tuple[str, ...] = ()  #: the answers that count; empty: any text
+    default: str = ""  #: the answer to an empty line
+    trial: int = 0  #: number of the trial that it is about; 0: of none
 
 
 class Operator(Protocol):

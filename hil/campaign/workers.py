@@ -41,17 +41,11 @@ class WorkersError(DeviceError):
 
 @dataclass(frozen=True)
 class Workers:
-    """An executor that is ready for trials.
+    """An executor that is ready for trials."""
 
-    Attributes:
-        executor: that runs `run_trial`.
-        at_once: how many trials are handed to it before the first has come back.
-        shares_folders: its processes see the folders of this one.
-    """
-
-    executor: Executor
-    at_once: int
-    shares_folders: bool
+    executor: Executor  #: that runs `run_trial`
+    at_once: int  #: how many trials are handed to it before the first has come back
+    shares_folders: bool  #: its processes see the folders of this one
 
 
 class InThisProcess(Executor):

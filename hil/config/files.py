@@ -170,21 +170,13 @@ class WrongContentError(ValueError):
 
 @dataclass(frozen=True)
 class TextFile(NamedFile):
-    """A `NamedFile` of text.
+    """A `NamedFile` of text."""
 
-    Attributes:
-        key: of its path in the config, a dot between its parts.
-        most_bytes: largest size of the file.
-        allowed: what the file should be, in words.
-        content: of its text, what takes the place of the path; may raise ValueError or csv.Error.
-        several_lines: a text of several lines is the content itself.
-    """
-
-    key: str
-    most_bytes: int
-    allowed: str
-    content: Callable[[str], Any]
-    several_lines: bool = False
+    key: str  #: of its path in the config, a dot between its parts
+    most_bytes: int  #: largest size of the file
+    allowed: str  #: what the file should be, in words
+    content: Callable[[str], Any]  #: of its text, what takes the place of the path; may raise ValueError or csv.Error
+    several_lines: bool = False  #: a text of several lines is the content itself
 
     @override
     def path(self, raw: Any) -> str | None:

@@ -28,16 +28,12 @@ SHORTEST_S, LONGEST_S, MOST_PHASES, LARGEST_DEG = 0.1, 600.0, 100, 180.0
 
 
 class Phase(NamedTuple):
-    """One phase of a gait.
+    """One phase of a gait."""
 
-    Attributes:
-        seconds: how long it lasts.
-        angles: joints, by words of their names, and their angle at the end of the phase [rad].
-        contacts: wheels, by words of their names, and what they do; of two that fit, the later holds.
-    """
-
-    seconds: float
+    seconds: float  #: how long it lasts
+    #: joints, by words of their names, and their angle at the end of the phase [rad]
     angles: tuple[tuple[str, float], ...]
+    #: wheels, by words of their names, and what they do; of two that fit, the later holds
     contacts: tuple[tuple[str, Contact], ...]
 
 

@@ -24,19 +24,13 @@ _SMALLEST, _HALVINGS = 1e-12, 60
 
 
 class _Contact(NamedTuple):
-    """What a wheel presses on.
+    """What a wheel presses on."""
 
-    Attributes:
-        what: in words.
-        values: of the keys that make it stiff or damped.
-        step: its longest step [s], from values of the keys in that order; smaller values never shorten it.
-        others: further keys that it follows from.
-    """
-
-    what: str
-    values: Mapping[str, float]
+    what: str  #: in words
+    values: Mapping[str, float]  #: of the keys that make it stiff or damped
+    #: its longest step [s], from values of the keys in that order; smaller values never shorten it
     step: Callable[..., float]
-    others: tuple[str, ...]
+    others: tuple[str, ...]  #: further keys that it follows from
 
     def longest_s(self) -> float:
         """With the values of the config."""

@@ -18,15 +18,10 @@ MOST_CHARACTERS = 150_000
 
 
 class StimulusTable(NamedTuple):
-    """A table over time.
+    """A table over time."""
 
-    Attributes:
-        times_s: (rows,) strictly increasing, from 0 [s].
-        columns: the others by name, (rows,) each.
-    """
-
-    times_s: tuple[float, ...]
-    columns: dict[str, tuple[float, ...]]
+    times_s: tuple[float, ...]  #: (rows,) strictly increasing, from 0 [s]
+    columns: dict[str, tuple[float, ...]]  #: the others by name, (rows,) each
 
 
 @lru_cache(8)

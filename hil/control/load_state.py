@@ -57,17 +57,11 @@ class SmoothedLoads:
 
 
 class DoubtSettings(NamedTuple):
-    """From when on something counts as wrong.
+    """From when on something counts as wrong."""
 
-    Attributes:
-        follow_Pa: a chamber is this far from its wanted pressure.
-        disagreement_N: a leg sensor is this far from the rover twin.
-        ticks: for so many ticks in a row, plus one.
-    """
-
-    follow_Pa: float
-    disagreement_N: float
-    ticks: int
+    follow_Pa: float  #: a chamber is this far from its wanted pressure
+    disagreement_N: float  #: a leg sensor is this far from the rover twin
+    ticks: int  #: for so many ticks in a row, plus one
 
 
 class Doubts:
@@ -122,20 +116,16 @@ _STEP = 0.2
 
 
 class SteadyLoads(NamedTuple):
-    """Of a rover that drives steadily.
+    """Of a rover that drives steadily."""
 
-    Attributes:
-        by_traction: (wheels, joints) what its tractions, as they follow the loads, add to the change of the loads with
-            the torque of each suspension joint [1/m]; at the most even loads.
-        traction_share: (wheels,) of the whole load, with the least slip, or the largest pull where the slip is given;
-            empty on other ground than soil.
-        soil_log: (parameters,) logs of the soil's parameters that are estimated, where this was worked out.
-        share_by_log: (wheels, parameters) change of `traction_share` with each; no columns where none is estimated.
-    """
-
+    #: (wheels, joints) what its tractions, as they follow the loads, add to the change of the loads with the torque of
+    #: each suspension joint [1/m]; at the most even loads
     by_traction: FloatArray
+    #: (wheels,) of the whole load, with the least slip, or the largest pull where the slip is given; empty on other
+    #: ground than soil
     traction_share: tuple[float, ...]
-    soil_log: FloatArray
+    soil_log: FloatArray  #: (parameters,) logs of the soil's parameters that are estimated, where this was worked out
+    #: (wheels, parameters) change of `traction_share` with each; no columns where none is estimated
     share_by_log: FloatArray
 
     def share_on(self, values: Sequence[float]) -> tuple[float, ...]:

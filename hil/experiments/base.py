@@ -309,35 +309,21 @@ class Experiment(ABC):
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run that is over, and all that its summary is made of.
+    """A run that is over, and all that its summary is made of."""
 
-    Attributes:
-        rig: that ran.
-        cycle: that ran, its experiment included.
-        clock: that paced it.
-        ground_truth: of a simulated rig.
-        ticks: its ticks, rows of the record.
-        timing: what each of them took, rows of `TIMING`.
-        events: of the record, rows of `EVENT`.
-        plant_loop: how a simulated rig in its own process kept up; None where there is none.
-        links: health of each link to real devices; None where there is none.
-        wall_s: how long the loop ran [s].
-        samples: of the force sensors, times (n,) [ns] and readings (n, channels) [V]; None: not all were kept.
-        load_samples: the same of the load channels, which are always kept.
-    """
-
-    rig: Rig
-    cycle: Cycle
-    clock: Clock
-    ground_truth: GroundTruth
-    ticks: Recorded
-    timing: Recorded
-    events: NDArray[Any]
-    plant_loop: dict[str, Any] | None
-    links: dict[str, Any] | None
-    wall_s: float
+    rig: Rig  #: that ran
+    cycle: Cycle  #: that ran, its experiment included
+    clock: Clock  #: that paced it
+    ground_truth: GroundTruth  #: of a simulated rig
+    ticks: Recorded  #: its ticks, rows of the record
+    timing: Recorded  #: what each of them took, rows of `TIMING`
+    events: NDArray[Any]  #: of the record, rows of `EVENT`
+    plant_loop: dict[str, Any] | None  #: how a simulated rig in its own process kept up; None where there is none
+    links: dict[str, Any] | None  #: health of each link to real devices; None where there is none
+    wall_s: float  #: how long the loop ran [s]
+    #: of the force sensors, times (n,) [ns] and readings (n, channels) [V]; None: not all were kept
     samples: SampleRows | None = None
-    load_samples: SampleRows | None = None
+    load_samples: SampleRows | None = None  #: the same of the load channels, which are always kept
 
     @property
     def config(self) -> Config:

@@ -13,15 +13,10 @@ FORMATS = ("png", "pdf", "svg")
 
 
 class FigureForm(NamedTuple):
-    """Width of a figure, and what must stand across it.
+    """Width of a figure, and what must stand across it."""
 
-    Attributes:
-        width: screen, as a run leaves it; single or double column of a journal.
-        notice: why record and summary are not to be trusted; empty if they are.
-    """
-
-    width: Width = "screen"
-    notice: str = ""
+    width: Width = "screen"  #: screen, as a run leaves it; single or double column of a journal
+    notice: str = ""  #: why record and summary are not to be trusted; empty if they are
 
     @property
     def columns(self) -> int:

@@ -39,19 +39,12 @@ NEAR_NS = 50_000_000
 
 
 class _LoadBalance(NamedTuple):
-    """What the wheels together have to bear, and when they did not.
+    """What the wheels together have to bear, and when they did not."""
 
-    Attributes:
-        weight_N: along the ground's normal.
-        normal: (3,) of the ground, world axes; on a height map or a profile upright.
-        pull_N: (3,) on the base, in its axes, where no row has a measured one.
-        lost_ns: times of the ticks at which the wheels bore too much or too little, in order.
-    """
-
-    weight_N: float
-    normal: FloatArray
-    pull_N: FloatArray
-    lost_ns: NDArray[np.int64]
+    weight_N: float  #: along the ground's normal
+    normal: FloatArray  #: (3,) of the ground, world axes; on a height map or a profile upright
+    pull_N: FloatArray  #: (3,) on the base, in its axes, where no row has a measured one
+    lost_ns: NDArray[np.int64]  #: times of the ticks at which the wheels bore too much or too little, in order
 
     def kept(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Where the loads are known and there is no such tick near; of rows with the rover's motion."""
@@ -113,18 +106,12 @@ LEFT_OUT = "disturbed_s"
 
 
 class Mobility(NamedTuple):
-    """The metrics at some ticks of a run.
+    """The metrics at some ticks of a run."""
 
-    Attributes:
-        t_s: (ticks,) times from the start of the run.
-        load_share: (ticks, wheels) of each wheel's normal force in their sum.
-        stability_deg: (ticks,) `models.statics.stability_margin`; NaN: the contacts span no polygon.
-        friction_needed: (ticks,) `models.statics.least_friction`; infinite where no friction holds the rover still.
-    """
-
-    t_s: NDArray[Any]
-    load_share: NDArray[Any]
-    stability_deg: NDArray[Any]
+    t_s: NDArray[Any]  #: (ticks,) times from the start of the run
+    load_share: NDArray[Any]  #: (ticks, wheels) of each wheel's normal force in their sum
+    stability_deg: NDArray[Any]  #: (ticks,) `models.statics.stability_margin`; NaN: the contacts span no polygon
+    #: (ticks,) `models.statics.least_friction`; infinite where no friction holds the rover still
     friction_needed: NDArray[Any]
 
 

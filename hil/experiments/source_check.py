@@ -47,17 +47,11 @@ class Drift(NamedTuple):
 
 
 class SourceCheck(NamedTuple):
-    """What a run says of its instrument outside.
+    """What a run says of its instrument outside."""
 
-    Attributes:
-        drift: at the end of the run; None: not known, as where the rover did not stand there.
-        late_s: how much later than their times say the readings are; None: not known.
-        unseen: why it is not known.
-    """
-
-    drift: Drift | None = None
-    late_s: Number | None = None
-    unseen: str = ""
+    drift: Drift | None = None  #: at the end of the run; None: not known, as where the rover did not stand there
+    late_s: Number | None = None  #: how much later than their times say the readings are; None: not known
+    unseen: str = ""  #: why it is not known
 
     def reasons(self) -> list[str]:
         """Why the run is not accepted."""

@@ -57,29 +57,19 @@ Rows = list[tuple[str, str]]
 
 
 class SummaryKey(NamedTuple):
-    """A result of a run, declared once: the terminal, verdicts, lists and the reference take it from here.
+    """A result of a run, declared once: the terminal, verdicts, lists and the reference take it from here."""
 
-    Attributes:
-        key: of the summary; several with commas between, of one explanation or one row. In a row the half-width of the
-            first one's 95 % interval (`_u95`) stands behind it, and who knows it (`_from`) in the name.
-        words: what it is, as Markdown of docs/reference/summary.md; empty: said with the result before.
-        name: of its row in the terminal; empty: it has none there.
-        digits: after the point there.
-        unit: there.
-        scale: from the unit that the key ends in to that one.
-        main: name in a verdict and in lists of runs, in the unit of the key; empty: these leave it out.
-        when: key that is not null where the row is there; empty: always.
-        rows: makes several rows of its value; they take the place of the one that `name` names.
-    """
-
+    #: of the summary; several with commas between, of one explanation or one row. In a row the half-width of the first
+    #: one's 95 % interval (`_u95`) stands behind it, and who knows it (`_from`) in the name
     key: str
-    words: str
-    name: str = ""
-    digits: int = 0
-    unit: str = ""
-    scale: float = 1.0
-    main: str = ""
-    when: str = ""
+    words: str  #: what it is, as Markdown of docs/reference/summary.md; empty: said with the result before
+    name: str = ""  #: of its row in the terminal; empty: it has none there
+    digits: int = 0  #: after the point there
+    unit: str = ""  #: there
+    scale: float = 1.0  #: from the unit that the key ends in to that one
+    main: str = ""  #: name in a verdict and in lists of runs, in the unit of the key; empty: these leave it out
+    when: str = ""  #: key that is not null where the row is there; empty: always
+    #: makes several rows of its value; they take the place of the one that `name` names
     rows: Callable[[Any], Rows] | None = None
 
     @property

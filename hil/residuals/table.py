@@ -251,31 +251,18 @@ def _nominal_shares(triangle: DaqConfig | None, layout: Layout) -> Floats:
 
 
 class Residual(NamedTuple):
-    """One residual.
+    """One residual."""
 
-    Attributes:
-        name: in configs and summaries.
-        unit: of its values.
-        compares: what with what, in words.
-        look_at: what the person at the rig looks at, if it is over its threshold.
-        resolution: least distance of a threshold from the mean of the good runs: smaller ones do not matter.
-        needs: whether a rig has what it compares.
-        elements: names of its values, by the rig's layout.
-        values: (elements,) of a run; NaN: the run does not say.
-        in_tick: whether a tick can judge it.
-        impact: it is one of impact trials.
-    """
-
-    name: ResidualName
-    unit: str
-    compares: str
-    look_at: str
-    resolution: float
-    needs: Callable[[Layout], bool]
-    elements: Callable[[Layout], tuple[str, ...]]
-    values: Callable[[RunEvidence], Floats]
-    in_tick: bool = False
-    impact: bool = False
+    name: ResidualName  #: in configs and summaries
+    unit: str  #: of its values
+    compares: str  #: what with what, in words
+    look_at: str  #: what the person at the rig looks at, if it is over its threshold
+    resolution: float  #: least distance of a threshold from the mean of the good runs: smaller ones do not matter
+    needs: Callable[[Layout], bool]  #: whether a rig has what it compares
+    elements: Callable[[Layout], tuple[str, ...]]  #: names of its values, by the rig's layout
+    values: Callable[[RunEvidence], Floats]  #: (elements,) of a run; NaN: the run does not say
+    in_tick: bool = False  #: whether a tick can judge it
+    impact: bool = False  #: it is one of impact trials
 
 
 def _any_channels(layout: Layout) -> bool:

@@ -51,29 +51,17 @@ def kept_statics(compute: Callable[Concatenate[Rig, P], T]) -> Callable[Concaten
 
 
 class _PredictedState(NamedTuple):
-    """One state of the nominal rover, in the models' units.
+    """One state of the nominal rover, in the models' units."""
 
-    Attributes:
-        words: which one, for people.
-        why_not: why there is none, then all else is 0; "": it exists.
-        wheel: name of the wheel that bears least.
-        load: of that wheel [N].
-        joint: name of the suspension joint nearest to a stop, or beyond it; "": none has stops.
-        angle: of that joint [rad].
-        stop: the stop [rad].
-        tilt: of the main body to the horizontal [rad].
-        clearance: of the main body over the ground [m]; infinity: it has no size.
-    """
-
-    words: str
-    why_not: str = ""
-    wheel: str = ""
-    load: float = 0.0
-    joint: str = ""
-    angle: float = 0.0
-    stop: float = 0.0
-    tilt: float = 0.0
-    clearance: float = 0.0
+    words: str  #: which one, for people
+    why_not: str = ""  #: why there is none, then all else is 0; "": it exists
+    wheel: str = ""  #: name of the wheel that bears least
+    load: float = 0.0  #: of that wheel [N]
+    joint: str = ""  #: name of the suspension joint nearest to a stop, or beyond it; "": none has stops
+    angle: float = 0.0  #: of that joint [rad]
+    stop: float = 0.0  #: the stop [rad]
+    tilt: float = 0.0  #: of the main body to the horizontal [rad]
+    clearance: float = 0.0  #: of the main body over the ground [m]; infinity: it has no size
 
 
 def equilibrium_checks(rig: Rig, speeds_mps: Sequence[float] = (), *, steady: bool = False) -> list[Check]:

@@ -87,19 +87,12 @@ _ROUNDED_RAD, _ROUNDED = 1e-9, 1.0 + 1e-6
 
 
 class LimitedAngles(NamedTuple):
-    """What may go out to the servos.
+    """What may go out to the servos."""
 
-    Attributes:
-        angle_rad: (servos,) to hold.
-        cut: servo output zero.
-        clamped: what was asked for is out of limit.
-        finite: what was asked for are numbers; if not, all joints hold.
-    """
-
-    angle_rad: ByServo
-    cut: bool
-    clamped: bool = False
-    finite: bool = True
+    angle_rad: ByServo  #: (servos,) to hold
+    cut: bool  #: servo output zero
+    clamped: bool = False  #: what was asked for is out of limit
+    finite: bool = True  #: what was asked for are numbers; if not, all joints hold
 
 
 class ServoLimiter:

@@ -38,13 +38,6 @@ class SafetyMonitor:
         rig: that is watched.
         announce: called with each new kind of fault, to record it.
         latched: faults of an earlier run on the same rig that are not cleared yet.
-
-    Attributes:
-        events: faults that have latched Safe.
-        warnings: faults that are only recorded.
-        instruments: watches those of motion.
-        cleared: faults that an operator has cleared.
-        hanging: key and names of joints that nothing holds, a likely cause of what the rover does; "": there are none.
     """
 
     def __init__(
@@ -52,6 +45,7 @@ class SafetyMonitor:
     ) -> None:
         config, limits, layout = rig.config, rig.limits, rig.layout
         free = [name for name in hanging(tree_on_rig(config.rover_parameters())) if name not in config.driven]
+        #: key and names of joints that nothing holds, a likely cause of what the rover does; "": there are none
         self.hanging = f"rover.locks: nothing holds {', '.join(free)}" if free else ""
         self._daq = BlockMonitor(
             "DAQ",
@@ -70,14 +64,15 @@ class SafetyMonitor:
         monitors = MeasuredMonitor(layout, limits), self._servos
         self._watching = [monitor for monitor in monitors if monitor.watched]
         self._residuals = TickResiduals(config.residuals, layout, rig.rate_hz)
+        #: watches those of motion
         self.instruments = InstrumentMonitor([InstrumentSource(role, config) for role in layout.instruments])
         self._answered_ns, self._bad_answers = -1, 0
         self._speeds = SpeedMonitor(layout.wheels, config.drives.full_torque_rad)
         self._announce, self._only_recorded = announce, warnings_for(rig)
         self._held_ns = -1  # the last command was given in Safe with nothing armed: its time; else -1
-        self.events: list[Event] = list(latched)
-        self.warnings: list[Event] = []
-        self.cleared: list[Event] = []
+        self.events: list[Event] = list(latched)  #: faults that have latched Safe
+        self.warnings: list[Event] = []  #: faults that are only recorded
+        self.cleared: list[Event] = []  #: faults that an operator has cleared
 
     @property
     def safe(self) -> bool:

@@ -80,19 +80,13 @@ def _payload(weight: WeightConfig | None) -> dict[str, Any]:
 
 @dataclass
 class SlopeSearch:
-    """The search for one load distribution. A rover that climbs a slope is taken to climb every gentler one.
+    """The search for one load distribution. A rover that climbs a slope is taken to climb every gentler one."""
 
-    Attributes:
-        mode: of the loads.
-        low_deg: steepest slope that it has climbed; None: none yet.
-        high_deg: gentlest that it has not; None: none yet.
-        tried: slope [deg], slip, whether it was climbed, whether the run was accepted, and why not. A run that was not
-            accepted counts as not climbed.
-    """
-
-    mode: str
-    low_deg: float | None = None
-    high_deg: float | None = None
+    mode: str  #: of the loads
+    low_deg: float | None = None  #: steepest slope that it has climbed; None: none yet
+    high_deg: float | None = None  #: gentlest that it has not; None: none yet
+    #: slope [deg], slip, whether it was climbed, whether the run was accepted, and why not. A run that was not accepted
+    #: counts as not climbed
     tried: list[dict[str, Any]] = field(default_factory=list)
 
     def next_deg(self, from_deg: float, to_deg: float, resolution_deg: float) -> float | None:

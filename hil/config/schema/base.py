@@ -16,8 +16,10 @@ def is_none(value: object) -> bool:
     return value is None
 
 
-def key(default: Any, words: str, **more: Any) -> Any:
-    """A key with a default: what it is in words, and what else pydantic's `Field` shall know."""
+def key(default: Any, words: str, *, note: str = "", **more: Any) -> Any:
+    """A key with a default: what it is, what is allowed (`note`) where no bound says it, what else `Field` takes."""
+    if note:
+        more["json_schema_extra"] = {"note": note}
     return Field(default, description=words, **more)
 
 

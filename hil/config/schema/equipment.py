@@ -58,7 +58,7 @@ class _PageConfig(Section):
         "where browsers connect; * as the port: a free one",
         pattern=rf"^[^\s:]+:(\*|{PORT})$",
         max_length=200,
-        json_schema_extra={"note": "ADDRESS:PORT, or ADDRESS:* for a free port"},
+        note="ADDRESS:PORT, or ADDRESS:* for a free port",
     )
     certificate: str | None = key(None, "file of the TLS certificate, PEM; null: no TLS", **_PATH)
     certificate_key: str | None = key(None, "file of the certificate's key, PEM", **_PATH)
@@ -75,7 +75,7 @@ class OperatorConfig(Section):
         "where clients connect; * as the port: a free one",
         pattern=rf"^tcp://[^\s:]+:(\*|{PORT})$",
         max_length=200,
-        json_schema_extra={"note": "tcp://ADDRESS:PORT, or tcp://ADDRESS:* for a free port"},
+        note="tcp://ADDRESS:PORT, or tcp://ADDRESS:* for a free port",
     )
     keys: KeysConfig | None = key(
         None, "keys of the clients; null: whoever can read the token file, on this computer only"
@@ -105,7 +105,7 @@ class DrivesConfig(Section):
         "what holds the rover on a slope in Safe",
         pattern=r"^[^\p{C}\p{Zl}\p{Zp}]+$",
         max_length=200,
-        json_schema_extra={"note": "a line of up to 200 characters"},
+        note="a line of up to 200 characters",
     )
 
     @property
@@ -291,7 +291,7 @@ class TelemetryConfig(Section):
         "endpoint of the ZeroMQ publisher",
         pattern=rf"^(|tcp://[^\s:]+:{PORT}|ipc://\S+)$",
         max_length=200,
-        json_schema_extra={"note": 'tcp://ADDRESS:PORT with a port of at most 65535, ipc://PATH, or "" for off'},
+        note='tcp://ADDRESS:PORT with a port of at most 65535, ipc://PATH, or "" for off',
     )
     rate_hz: int = bounded(100, 1, 1000, "ticks published a second")
     keys: KeysConfig | None = key(None, "keys of the viewers; null: any viewer, on this computer only")

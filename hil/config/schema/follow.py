@@ -97,7 +97,7 @@ class FollowConfig(ExperimentSection):
         "time [s] and speed [m/s], straight between two points: of the rims, or of the rover; where a slip "
         "is held, the forward speed that is expected",
         max_length=10000,
-        json_schema_extra={"note": "points, or the path of a CSV file of two columns, seen from the config's folder"},
+        note="points, or the path of a CSV file of two columns, seen from the config's folder",
     )
     slip: float = bounded(0.2, 0, 0.95, "that is held with quantity slip; of the simulated winch with the others")
     most_slip: float = bounded(0.8, 0.01, 0.95, "largest slip that the loop makes up for: it sets no faster wheels")

@@ -19,7 +19,7 @@ Coordinate = Annotated[float, Field(ge=-100, le=100)]
 Place = Annotated[tuple[Coordinate, ...], _THREE]
 Range = Annotated[tuple[Coordinate, ...], Field(strict=False, min_length=2, max_length=2)]
 Joint = Annotated[str, Field(max_length=100, json_schema_extra={"note": "the name of a joint of the rover"})]
-_FILE: dict[str, Any] = {"note": "path of a calibration file, seen from the config's folder, or what would be in it"}
+_FILE = "path of a calibration file, seen from the config's folder, or what would be in it"
 # Channels by what is measured from outside, and of an inertial measurement unit.
 POSITION = ("x_m", "y_m", "z_m")
 MEASURES = {"distance": ("distance_m",), "position": POSITION, "pose": (*POSITION, "qx", "qy", "qz", "qw")}
@@ -140,7 +140,7 @@ class MotionConfig(_InstrumentConfig):
         "where the measured point can be in the rig's axes, from and to; a reading outside is wrong",
     )
     errors: _MountingErrors = section(_MountingErrors, "of the simulated instrument, drawn by the seed")
-    calibration: MotionSheet | None = key(None, "of `hil calibrate motion`; its numbers win", json_schema_extra=_FILE)
+    calibration: MotionSheet | None = key(None, "of `hil calibrate motion`; its numbers win", note=_FILE)
 
     @property
     def channels(self) -> tuple[str, ...]:
@@ -159,7 +159,7 @@ class ImuConfig(_InstrumentConfig):
     point_m: Place = key((0.0, 0.0, 0.2), "place on the main body, in its axes")
     turn_deg: Turns = key((0.0, 0.0, 0.0), "roll, pitch, yaw of its axes in those of the main body")
     errors: _MountingErrors = section(_MountingErrors, "of the simulated instrument, drawn by the seed")
-    calibration: ImuSheet | None = key(None, "of `hil calibrate imu`; its numbers win", json_schema_extra=_FILE)
+    calibration: ImuSheet | None = key(None, "of `hil calibrate imu`; its numbers win", note=_FILE)
 
     @property
     def channels(self) -> tuple[str, ...]:
@@ -183,7 +183,7 @@ class JointsConfig(_InstrumentConfig):
     encoders: Listed[JointEncoder] = key(
         (), "one a joint; none: one for each joint that turns, without offset", max_length=64
     )
-    calibration: JointsSheet | None = key(None, "of `hil calibrate joints`; its numbers win", json_schema_extra=_FILE)
+    calibration: JointsSheet | None = key(None, "of `hil calibrate joints`; its numbers win", note=_FILE)
 
 
 class EstimationConfig(Section):

@@ -141,7 +141,7 @@ class LoadsConfig(Section):
         None,
         "calibration of channels, by their names, like front_left_fz, pull or frame",
         max_length=400,
-        json_schema_extra={"note": "path of a calibration file, seen from the config's folder, or what would be in it"},
+        note="path of a calibration file, seen from the config's folder, or what would be in it",
     )
 
     @property

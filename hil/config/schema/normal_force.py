@@ -221,5 +221,5 @@ class CylindersConfig(Section):
         None,
         "of `hil calibrate cylinder`, by the cylinders' names, like left",
         max_length=10,
-        json_schema_extra={"note": "path of a calibration file, seen from the config's folder, or what would be in it"},
+        note="path of a calibration file, seen from the config's folder, or what would be in it",
     )

@@ -72,8 +72,6 @@ class ResidualsConfig(Section):
     calibration: ResidualSheet | None = key(
         None,
         "thresholds, measured in good runs; null: nothing is judged",
-        json_schema_extra={
-            "note": "path of the file that `hil calibrate residuals` writes, seen from the config's folder, or what "
-            "would be in it"
-        },
+        note="path of the file that `hil calibrate residuals` writes, seen from the config's folder, or what "
+        "would be in it",
     )

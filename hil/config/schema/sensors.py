@@ -182,10 +182,8 @@ class TriggerConfig(Section):
     when: Literal["armed", "impact"] = key(
         "impact",
         "on from arming to the end of the run, or from the tick that detects the impact",
-        json_schema_extra={
-            "note": "armed or impact; a pulse for each frame is not possible, because relays and lines are switched "
-            "without a clock of their own: let the camera run freely, or take a pulse generator"
-        },
+        note="armed or impact; a pulse for each frame is not possible, because relays and lines are switched "
+        "without a clock of their own: let the camera run freely, or take a pulse generator",
     )
     gates: bool = key(False, "the camera gives frames only while the line is on")
 
@@ -199,7 +197,7 @@ class CameraConfig(Section):
         "none: another program or the camera itself has the frames",
         pattern=r"^(|none|/dev/[A-Za-z0-9_./:-]+)$",
         max_length=200,
-        json_schema_extra={"note": 'a path under /dev, as /dev/v4l/by-id/..., "" or none'},
+        note='a path under /dev, as /dev/v4l/by-id/..., "" or none',
     )
     rate_hz: float = bounded(10.0, 0.1, 240, "frames a second that are asked for")
     width_px: int = bounded(640, 64, 7680, "width of a frame")

@@ -33,10 +33,8 @@ class StimulusConfig(ExperimentSection):
         "driven joint, or of all of a kind, as walking_deg; JOINT_mm, of one that slides; CYLINDER_extend and "
         "CYLINDER_retract, 1: powered",
         max_length=MOST_CHARACTERS,
-        json_schema_extra={
-            "note": "CSV text with a header, or the path of a CSV file, seen from the config's folder; the wheels "
-            "stand in its first and last row"
-        },
+        note="CSV text with a header, or the path of a CSV file, seen from the config's folder; the wheels "
+        "stand in its first and last row",
     )
     interpolation: Literal["linear", "held"] = key(
         "linear",

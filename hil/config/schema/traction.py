@@ -17,11 +17,7 @@ _MODES = "ways to distribute the wheel loads; all but passive need a controller 
 
 
 class ThrottleConfig(ExperimentSection):
-    """What the traction experiments have in common: a constant throttle, reached by a ramp, and a time to settle.
-
-    Attributes:
-        name: of the experiment, for messages.
-    """
+    """What the traction experiments have in common: a constant throttle, reached by a ramp, and a time to settle."""
 
     between_runs: ClassVar[tuple[str, ...]] = (
         "mode",
@@ -34,7 +30,7 @@ class ThrottleConfig(ExperimentSection):
     )
     uses: ClassVar[tuple[str, ...]] = ("normal_force",)
 
-    name: ClassVar[str]
+    name: ClassVar[str]  #: of the experiment, for messages
 
     mode: TractionModeName = key("passive", "how the wheel loads are distributed in a single run")
     heavy_share: float = bounded(

@@ -65,13 +65,13 @@ class WalkConfig(ExperimentSection):
         "most_at_limit_s",
     )
 
-    gait: str = Field(
+    gait: str = key(  # checked by default: a record has the table, whatever becomes of the file
         "inch_worm",
+        "cycle of a gait: inch_worm, axle_by_axle, or a table of its phases; columns duration_s, NAME_deg, angles of "
+        "driven joints at the end of the phase, and NAME_wheels: hold, lock or roll",
+        note="a name, or CSV text of several lines with a header",
         max_length=_MOST_CHARACTERS,
-        validate_default=True,  # a record has the table, whatever becomes of the file
-        description="cycle of a gait: inch_worm, axle_by_axle, or a table of its phases; columns duration_s, NAME_deg, "
-        "angles of driven joints at the end of the phase, and NAME_wheels: hold, lock or roll",
-        json_schema_extra={"note": "a name, or CSV text of several lines with a header"},
+        validate_default=True,
     )
     steps: Listed[WalkStep] = key((WalkStep(),), "what is done, one after the other", min_length=1, max_length=100)
     most_slide_m: float = positive(

@@ -83,16 +83,11 @@ _SMALL = 1e-9
 
 
 class _WheelMotion(NamedTuple):
-    """What the wheels do in a motion.
+    """What the wheels do in a motion."""
 
-    Attributes:
-        drive: (samples, wheels) speeds of the drives, relative to what carries the wheels [rad/s].
-        along: (samples, wheels) speed of the centre over the ground along the heading [m/s].
-        lateral: (samples, wheels) the same across it, to port [m/s]: what slides sideways, whatever the drives do.
-    """
-
-    drive: Floats
-    along: Floats
+    drive: Floats  #: (samples, wheels) speeds of the drives, relative to what carries the wheels [rad/s]
+    along: Floats  #: (samples, wheels) speed of the centre over the ground along the heading [m/s]
+    #: (samples, wheels) the same across it, to port [m/s]: what slides sideways, whatever the drives do
     lateral: Floats
 
 

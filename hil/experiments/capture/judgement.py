@@ -42,17 +42,11 @@ class _Momentum(NamedTuple):
 
 
 class Configuration(NamedTuple):
-    """Of one tick.
+    """Of one tick."""
 
-    Attributes:
-        t_s: time [s].
-        pose: (7,) of the base: place [m], quaternion.
-        joints: (joints,) by name, as the record has them [rad, m].
-    """
-
-    t_s: float
-    pose: Floats
-    joints: Floats
+    t_s: float  #: time [s]
+    pose: Floats  #: (7,) of the base: place [m], quaternion
+    joints: Floats  #: (joints,) by name, as the record has them [rad, m]
 
 
 def configuration_of(rover: Rover, names: tuple[str, ...], pose: Floats, joints: Floats) -> Floats:

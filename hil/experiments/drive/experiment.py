@@ -56,9 +56,6 @@ class DriveExperiment(Experiment):
     Args: as `Experiment`, and:
         steps: parts of the drive; None: those of the config.
         after_ns: time recorded after the last step [ns].
-
-    Attributes:
-        step: the running step, counted from 0.
     """
 
     name = "drive"
@@ -86,7 +83,7 @@ class DriveExperiment(Experiment):
         self._change = OF_ACCELERATION * rig.limits.wheel_acceleration_radps2 / rig.config.loop.rate_hz
         self._speeds = rig.layout.zero_speeds
         self._wanted = dict.fromkeys(self.set_points, 0.0)
-        self.step = -1
+        self.step = -1  #: the running step, counted from 0
         self._pass_through({DRIVE: self._ends_ns[-1], SETTLE: after_ns})
 
     def headline(self) -> str:

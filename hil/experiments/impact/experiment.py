@@ -96,12 +96,6 @@ class ImpactExperiment(Experiment):
     The cut comes by `trial.release`; the drives of a release that is not automatic go on through the impact. With
     `trial.destress_m` the rover rolls back and forth before the run-up; with `trial.posture` driven legs take their
     posture before that.
-
-    Attributes:
-        impact_tick_ns: time of the tick that reacted to the impact [ns]; None: there was none.
-        released_ns: time of the tick that cut the drives, by the release [ns]; None: none did.
-        timed_out: there was no impact in time.
-        hit_standing: it came before the run-up.
     """
 
     name = "impact"
@@ -118,10 +112,12 @@ class ImpactExperiment(Experiment):
         self._destress_ns = round(destress_s(rig.config.trial) * 1e9)
         self._posture = least_energy_posture(rig) if rig.config.trial.posture == "least_energy" else None
         self._taking = Playback(posture_timeline(rig, self._posture)) if self._posture else None
+        #: time of the tick that reacted to the impact [ns]; None: there was none
         self.impact_tick_ns: int | None = None
+        #: time of the tick that cut the drives, by the release [ns]; None: none did
         self.released_ns: int | None = None
-        self.timed_out = False
-        self.hit_standing = False
+        self.timed_out = False  #: there was no impact in time
+        self.hit_standing = False  #: it came before the run-up
 
     def headline(self) -> str:
         """Angle and speed."""

@@ -31,21 +31,13 @@ MARGIN = 1.15
 
 
 class _PredictedForce(NamedTuple):
-    """An impact that has not happened yet.
+    """An impact that has not happened yet."""
 
-    Attributes:
-        energy_J: T_c of both front wheels [J].
-        delay_s: from the touch to the cut at worst [s]; infinity: nothing of the impact cuts the drives.
-        blow_N: peak on one wheel if the drives were cut at the touch [N], normal to the plate.
-        wheel_N: peak on one wheel with the push of the drives until they are cut [N].
-        sensor_N: (channels,) largest force on each sensor [N].
-    """
-
-    energy_J: float
-    delay_s: float
-    blow_N: float
-    wheel_N: float
-    sensor_N: tuple[float, ...]
+    energy_J: float  #: T_c of both front wheels [J]
+    delay_s: float  #: from the touch to the cut at worst [s]; infinity: nothing of the impact cuts the drives
+    blow_N: float  #: peak on one wheel if the drives were cut at the touch [N], normal to the plate
+    wheel_N: float  #: peak on one wheel with the push of the drives until they are cut [N]
+    sensor_N: tuple[float, ...]  #: (channels,) largest force on each sensor [N]
 
 
 def predicted_force(rig: Rig) -> _PredictedForce:

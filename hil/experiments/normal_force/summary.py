@@ -94,15 +94,11 @@ def settling_time(t_s: FloatArray, values: FloatArray, wanted: float, band: floa
 
 
 class _StepResponse(NamedTuple):
-    """Answer of a quantity to a step.
+    """Answer of a quantity to a step."""
 
-    Attributes:
-        settle_s: from the step until it stays within SHARE_BAND of the step from its final value; None: never.
-        overshoot: how far it went beyond its final value, over the step.
-    """
-
+    #: from the step until it stays within SHARE_BAND of the step from its final value; None: never
     settle_s: float | None
-    overshoot: float
+    overshoot: float  #: how far it went beyond its final value, over the step
 
 
 def step_response(t_s: FloatArray, values: FloatArray, before: float, final: float) -> _StepResponse | None:

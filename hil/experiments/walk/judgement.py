@@ -61,19 +61,12 @@ RESULTS = (
 
 
 class WalkRecord(NamedTuple):
-    """What a record has of a run, from the first tick of the programme on.
+    """What a record has of a run, from the first tick of the programme on."""
 
-    Attributes:
-        t_s: (n,) since then [s].
-        pose: (n, 7) of the base, from the rover twin: place [m], quaternion.
-        angles: (n, driven) measured [rad].
-        turned: (n, wheels) of the drives, measured speeds summed up [rad].
-    """
-
-    t_s: Floats
-    pose: Floats
-    angles: Floats
-    turned: Floats
+    t_s: Floats  #: (n,) since then [s]
+    pose: Floats  #: (n, 7) of the base, from the rover twin: place [m], quaternion
+    angles: Floats  #: (n, driven) measured [rad]
+    turned: Floats  #: (n, wheels) of the drives, measured speeds summed up [rad]
 
 
 class BodyPoses(NamedTuple):

@@ -17,30 +17,19 @@ NOT_ARMED = "nothing to clear: a run is armed once the check holds"
 
 @dataclass(frozen=True)
 class FaultRow:
-    """What is watched, how soon it is noticed, what happens then, and what a person does.
+    """What is watched, how soon it is noticed, what happens then, and what a person does."""
 
-    Attributes:
-        number: of the row; the number of the fault in a record, if it is one.
-        name: as a person says it.
-        watched: what is watched.
-        bound_ms: longest time from the cause to the reaction [ms], of a rig where it depends on the config, and by the
-            name of the link where they differ; None: not a matter of time, or not watched on that rig.
-        bound: the bound in words, with the config keys that set it.
-        reaction: what the program does.
-        clears: how it is cleared: NOTHING_TO_CLEAR and NOT_ARMED are of rows that latch nothing.
-        operator: what the person at the rig looks at and does.
-        external: its cause lies outside the values of a tick; the others are noticed again wherever the values are
-            the same.
-    """
-
-    number: int
-    name: str
-    watched: str
+    number: int  #: of the row; the number of the fault in a record, if it is one
+    name: str  #: as a person says it
+    watched: str  #: what is watched
+    #: longest time from the cause to the reaction [ms], of a rig where it depends on the config, and by the name of the
+    #: link where they differ; None: not a matter of time, or not watched on that rig
     bound_ms: Callable[[ReactionTimes], ByDevice | float | None] | float | None
-    bound: str
-    reaction: str
-    clears: str
-    operator: str
+    bound: str  #: the bound in words, with the config keys that set it
+    reaction: str  #: what the program does
+    clears: str  #: how it is cleared: NOTHING_TO_CLEAR and NOT_ARMED are of rows that latch nothing
+    operator: str  #: what the person at the rig looks at and does
+    #: its cause lies outside the values of a tick; the others are noticed again wherever the values are the same
     external: bool = False
 
     @property
