@@ -111,7 +111,9 @@ class Config(UncheckedConfig):
         equal = {
             name: section
             for name, section in other
-            if isinstance(section, Section) and section.model_dump_json() == _json_of(getattr(self, name))
+            if isinstance(section, Section)
+            and isinstance(own := getattr(self, name), Section)
+            and section.model_dump_json() == own.model_dump_json()
         }
         return BaseModel.model_copy(self, update=equal)  # nothing to check: they are equal
 
@@ -127,10 +129,6 @@ class Config(UncheckedConfig):
         from hil.config.model_parameters import nominal_rig  # imports kernels, which a config does without
 
         return nominal_rig(self).make_rover()
-
-
-def _json_of(section: Section | None) -> str | None:
-    return None if section is None else section.model_dump_json()
 
 
 def require_possible(config: Config, source: str) -> Config:

@@ -168,7 +168,7 @@ REST_S, GUARD_S = 0.5, 0.1
 
 def share(evidence: RunEvidence) -> Floats:
     """(channels,) share of the impulse, less the one at the middle of the plate."""
-    parts = _impulses(evidence)
+    parts = evidence.numbers("impulse_by_sensor_Ns", len(evidence.config.layout.channels))
     deviation: Floats = parts / parts.sum() - _nominal_shares(evidence.config.triangle, evidence.config.layout)
     return deviation
 
@@ -231,10 +231,6 @@ def spring_peak_N(obstacle: Obstacle, energy_J: float) -> float:
     stiffness, exponent = (1.0 / compliance, 1.0) if compliance else (obstacle.stiffness, obstacle.exponent)
     deepest = ((exponent + 1.0) * energy_J / stiffness) ** (1.0 / (exponent + 1.0))
     return float(stiffness * deepest**exponent)
-
-
-def _impulses(evidence: RunEvidence) -> Floats:
-    return evidence.numbers("impulse_by_sensor_Ns", len(evidence.config.layout.channels))
 
 
 def _borne(plate: DaqConfig | None) -> float:

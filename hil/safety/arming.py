@@ -50,7 +50,8 @@ def arming_checks(rig: Rig, samples: Samples, estimate: Estimate, faults: Sequen
         checks.append(age_check(limits, samples.daq_age_ns * 1e-6))
     newest = {name: getattr(samples, name) for name in COMMANDED if name in links}
     for name, sample in newest.items():
-        checks.append(_fresh(name, samples.t_ns - sample.t_ns, getattr(limits, f"{name}_age_ms")))
+        age_ms, key = (samples.t_ns - sample.t_ns) * 1e-6, f"{name}_age_ms"
+        checks.append(_at_most(f"{name} sample age", age_ms, getattr(limits, key), "ms", f"limits.{key}", _SILENT))
     checks += [_confirmed(name, sample.acknowledged_ns, ROLES[name].held) for name, sample in newest.items()]
     return [
         *checks,
@@ -133,10 +134,6 @@ def disk_check(folder: Path) -> Check:
     allowed = f"at least {DISK_NEEDED / 1e6:.0f} MB"
     to_do = "delete what is not needed on that disk, or write the runs to another one (--out)"
     return Check("disk space", free >= DISK_NEEDED, f"{free / 1e6:.0f} MB free", allowed, to_do)
-
-
-def _fresh(device: str, age_ns: int, allowed_ms: float) -> Check:
-    return _at_most(f"{device} sample age", age_ns * 1e-6, allowed_ms, "ms", f"limits.{device}_age_ms", _SILENT)
 
 
 def _confirmed(device: str, acknowledged_ns: int, what: str) -> Check:

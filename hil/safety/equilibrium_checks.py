@@ -92,7 +92,7 @@ def equilibrium_checks(rig: Rig, speeds_mps: Sequence[float] = (), *, steady: bo
         at, stop = (1e3 * one if slides else math.degrees(one) for one in (turned.angle, turned.stop))
         unit = "mm" if slides else "deg"
         angle = f"{turned.joint.replace('_', ' ')} at {at:.1f} {unit} {turned.words}"
-        key = rig.config.rover.key_of(_stop_of(turned.joint))
+        key = rig.config.rover.key_of(f"{turned.joint.rsplit('_', 1)[-1]}_stop")  # bogie_stop of left_bogie
         within = f"up to its stop at {stop:g} {unit} ({key})"
         checks.append(Check("suspension joint", turned.angle <= turned.stop, angle, within, to_do))
     tilted = max(found, key=lambda state: state.tilt)
@@ -153,11 +153,6 @@ def _judged(standing: SteadyRover, words: str) -> _PredictedState:
         tilt_of(q),
         standing.clearance(q),
     )
-
-
-def _stop_of(joint: str) -> str:
-    """Parameter of a rover that has the stop of a joint: bogie_stop of left_bogie."""
-    return f"{joint.rsplit('_', 1)[-1]}_stop"
 
 
 def _to_do(rig: Rig) -> str:

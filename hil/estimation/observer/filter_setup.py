@@ -64,17 +64,14 @@ def resting_loads(rover: Rover, q: FloatArray, gravity: float) -> FloatArray | N
     angles = [independent.index(joint) for joint in joints]
     weight = rover.bias(q, np.zeros(rover.nv), (0.0, 0.0, -gravity))
     axes = Rotation.from_quat(q[3:7]).as_matrix()
-    moved = [_raised(rover, q, 1e-6, axis, angle) for axis, angle in _motions(angles)]
+    # axis of the base (up, x, y), -1: none; place in v of a joint, -1: none
+    motions = [(0, -1), (1, -1), (2, -1), *((-1, angle) for angle in angles)]
+    moved = [_raised(rover, q, 1e-6, axis, angle) for axis, angle in motions]
     matrix = np.array([[one[wheel] for wheel in range(wheels)] for one in moved])
     # the weight's generalised force on the same motions: of the base in its own axes
     force = np.concatenate([[weight[:3] @ axes[2]], weight[3:6] @ axes[:2].T @ np.eye(2), weight[angles]])
     loads: FloatArray = np.linalg.solve(matrix, force)
     return loads
-
-
-def _motions(angles: Sequence[int]) -> list[tuple[int, int]]:
-    """(axis of the base, -1: none; place in v of a joint, -1: none): up is axis 0, then x and y."""
-    return [(0, -1), (1, -1), (2, -1), *((-1, angle) for angle in angles)]
 
 
 def _raised(rover: Rover, q: FloatArray, step: float, axis: int, joint: int) -> FloatArray:

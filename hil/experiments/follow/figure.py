@@ -57,7 +57,7 @@ def plot_follow(record: OpenRecord, summary: Mapping[str, Any], run: str, form: 
         speeds.fill_between(t_s, speed - around, speed + around, color=_BLUE, alpha=0.18, lw=0.0)
     plot_line(speeds, form, *lines["speed_mps"][0], color=_BLUE, label=f"rover, {rover}, with 2 standard deviations")
     t_s = lines["wheel_speed_radps"][0][0]
-    rims = np.mean([values for _, values in _at(lines["wheel_speed_radps"], t_s)], axis=0)
+    rims = np.mean([np.interp(t_s, *line) for line in lines["wheel_speed_radps"]], axis=0)  # at common times
     plot_line(speeds, form, t_s, rims, color=_RED, label="rims, mean, measured")
     label = "expected" if section.quantity == "slip" else "wanted"
     plot_line(speeds, form, times + began_s, 1e3 * wanted, color="black", ls="--", label=label)
@@ -93,11 +93,6 @@ def plot_follow(record: OpenRecord, summary: Mapping[str, Any], run: str, form: 
     what = f"{section.quantity.replace('_', ' ').capitalize()}, slip {slip}"
     frame_figure(figure, form, what, record, summary, run)
     return figure
-
-
-def _at(lines: list[tuple[Any, Any]], t_s: Any) -> list[tuple[Any, Any]]:
-    """Lines at common times."""
-    return [(t_s, np.interp(t_s, *line)) for line in lines]
 
 
 def _torques(record: OpenRecord, drives: DrivesConfig) -> tuple[FloatArray, FloatArray]:

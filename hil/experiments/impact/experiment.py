@@ -56,7 +56,8 @@ def impact_checks(rig: Rig) -> list[Check]:
     if config.daq is None:
         return checks
     force = predicted_force(rig)
-    how = f"T_c {force.energy_J:.3g} J, drives cut after {_in_ms(force.delay_s)}"
+    after = f"{1e3 * force.delay_s:.3g} ms" if force.delay_s < math.inf else "a set time"
+    how = f"T_c {force.energy_J:.3g} J, drives cut after {after}"
     loads = [
         (f"predicted force on sensor {name}", load_N, limits.sensor_force_N, "limits.sensor_force_N")
         for name, load_N in zip(config.layout.channels, force.sensor_N, strict=True)
@@ -70,10 +71,6 @@ def impact_checks(rig: Rig) -> list[Check]:
             allowed = f"at most {limit_N:g} N ({key})"
             checks.append(Check(item, load_N <= limit_N, f"{load_N:.0f} N: {how}", allowed, _LOWER))
     return checks
-
-
-def _in_ms(seconds: float) -> str:
-    return f"{1e3 * seconds:.3g} ms" if seconds < float("inf") else "a set time"
 
 
 # Mean speed of the back-and-forth that de-stresses the legs, as a share of the trial's speed; then a rest [ns].
