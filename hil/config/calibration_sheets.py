@@ -72,11 +72,7 @@ def update_sheets(file: Path, sheets: Sheets, kind: str, date: str | None = None
     """
     dated = {} if date is None else {"date": date}
     with _refused(file):
-        content: Any = {}
-        if file.is_file():
-            content, problems = read_yaml(read_text(file, MOST_BYTES), "(file)")
-            if problems or not isinstance(content, dict):
-                raise SheetError(f"{file}: found what is not a calibration file; nothing was written")
+        content = _content(file)
         for sensor, numbers in sheets.items():
             sheet = content.get(sensor) or {}
             content[sensor] = {"serial": "unknown", **(sheet if isinstance(sheet, dict) else {}), **numbers, **dated}
@@ -93,12 +89,7 @@ def update_sheet(file: Path, numbers: Mapping[str, Any], kind: str) -> Path | No
         SheetError: nothing was written.
     """
     with _refused(file):
-        content: Any = {"serial": "unknown"}
-        if file.is_file():
-            content, problems = read_yaml(read_text(file, MOST_BYTES), "(file)")
-            if problems or not isinstance(content, dict):
-                raise SheetError(f"{file}: found what is not a calibration file; nothing was written")
-        return _write(file, {**content, **numbers}, kind)
+        return _write(file, {**(_content(file) if file.is_file() else {"serial": "unknown"}), **numbers}, kind)
 
 
 def replace_residuals(file: Path, content: Mapping[str, Any]) -> Path | None:
@@ -112,6 +103,16 @@ def replace_residuals(file: Path, content: Mapping[str, Any]) -> Path | None:
     """
     with _refused(file):
         return _write(file, content, "residuals")
+
+
+def _content(file: Path) -> dict[str, Any]:
+    """What a calibration file holds; nothing where there is none."""
+    if not file.is_file():
+        return {}
+    content, problems = read_yaml(read_text(file, MOST_BYTES), "(file)")
+    if problems or not isinstance(content, dict):
+        raise SheetError(f"{file}: found what is not a calibration file; nothing was written")
+    return content
 
 
 def _write(file: Path, content: Any, kind: str) -> Path | None:

@@ -20,22 +20,29 @@ from hil.config.checks.model_cross_checks import model_cross_checks, soil_estima
 from hil.config.checks.rover_cross_checks import servo_cross_checks, wheel_cross_checks, without_wheels_problems
 from hil.config.checks.sensor_cross_checks import residual_cross_checks, sensor_cross_checks
 from hil.config.error_messages import problems_of, wrong_by_themselves
-from hil.config.files import NamedFile
+from hil.config.files import NamedFile, TextFile, lines_of
 from hil.config.foreign_rover_keys import leave_out_replaced, other_rovers_problems, rover_type
 from hil.config.overrides import SEED_ON_RIG, changes_of, put
 from hil.config.problems import ConfigError, CrossCheckError, Problem
-from hil.config.retired_keys import retired_key_problems
-from hil.config.rover_file import URDF
 from hil.config.scan.file import ScanFile
 from hil.config.schema.base import Section
 from hil.config.time_tables import PROFILE, TABLE
 from hil.config.unchecked_config import UncheckedConfig
-from hil.config.unused_sections import leave_out_unused, unused_section_problems
+from hil.config.unused_sections import leave_out_unused, retired_key_problems, unused_section_problems
+from models.rover.urdf_reader import MOST_CHARACTERS
 
 if TYPE_CHECKING:
     from models.rover.rover import Rover
 
 # Whatever a config may name by a path, in the order in which it is read.
+# What is in it is checked with the config.
+URDF = TextFile(
+    "rover.imported.urdf",
+    MOST_CHARACTERS,
+    "a readable URDF, as `hil rover import` writes it",
+    lines_of,
+    several_lines=True,
+)
 FILES: tuple[NamedFile, ...] = (*CALIBRATIONS, PROFILE, TABLE, URDF, ScanFile())
 Overrides: TypeAlias = Sequence[str] | Mapping[str, Any]
 
