@@ -64,7 +64,6 @@ class SafetyMonitor:
         monitors = MeasuredMonitor(layout, limits), self._servos
         self._watching = [monitor for monitor in monitors if monitor.watched]
         self._residuals = TickResiduals(config.residuals, layout, rig.rate_hz)
-        #: watches those of motion
         self.instruments = InstrumentMonitor([InstrumentSource(role, config) for role in layout.instruments])
         self._answered_ns, self._bad_answers = -1, 0
         self._speeds = SpeedMonitor(layout.wheels, config.drives.full_torque_rad)
