@@ -45,7 +45,7 @@ class SafetyMonitor:
     ) -> None:
         config, limits, layout = rig.config, rig.limits, rig.layout
         free = [name for name in hanging(tree_on_rig(config.rover_parameters())) if name not in config.driven]
-        #: key and names of joints that nothing holds, a likely cause of what the rover does; "": there are none
+        #: key, and name of each joint that nothing holds, a likely cause of what the rover does; "": there are none
         self.hanging = f"rover.locks: nothing holds {', '.join(free)}" if free else ""
         self._daq = BlockMonitor(
             "DAQ",
