@@ -34,8 +34,7 @@ from models.rover.urdf_reader import MOST_CHARACTERS
 if TYPE_CHECKING:
     from models.rover.rover import Rover
 
-# Whatever a config may name by a path, in the order in which it is read.
-# What is in it is checked with the config.
+# Its text takes the place of its path, so that a record has its own rover. What is in it is checked with the config.
 URDF = TextFile(
     "rover.imported.urdf",
     MOST_CHARACTERS,
@@ -43,6 +42,7 @@ URDF = TextFile(
     lines_of,
     several_lines=True,
 )
+# Whatever a config may name by a path, in the order in which it is read.
 FILES: tuple[NamedFile, ...] = (*CALIBRATIONS, PROFILE, TABLE, URDF, ScanFile())
 Overrides: TypeAlias = Sequence[str] | Mapping[str, Any]
 
@@ -119,8 +119,8 @@ class Config(UncheckedConfig):
             name: section
             for name, section in other
             if isinstance(section, Section)
-            and isinstance(own := getattr(self, name), Section)
-            and section.model_dump_json() == own.model_dump_json()
+            and isinstance(mine := getattr(self, name), Section)
+            and section.model_dump_json() == mine.model_dump_json()
         }
         return BaseModel.model_copy(self, update=equal)  # nothing to check: they are equal
 
