@@ -150,10 +150,10 @@ def _number_and_name(row: FaultRow) -> tuple[str, str]:
 
 
 def _time(row: FaultRow, times: ReactionTimes) -> str:
-    if row.by_device is not None:
-        return ", ".join(f"{name} {bound_ms:g}" for name, bound_ms in row.by_device(times).items())
-    bound_ms = row.bound_for(times)
-    return "-" if bound_ms is None else f"{bound_ms:g}"
+    found = row.bounds(times)
+    if isinstance(found, dict):
+        return ", ".join(f"{name} {bound_ms:g}" for name, bound_ms in found.items())
+    return "-" if found is None else f"{found:g}"
 
 
 # ---- where the models hold ----

@@ -1,7 +1,4 @@
-"""Trials on the workers of a Dask scheduler: the function that a process pool runs, too.
-
-Parts of one computation on processes of this computer, or on the workers of a Dask scheduler.
-"""
+"""Parts of one computation on processes of this computer, or on the workers of a Dask scheduler."""
 
 from __future__ import annotations
 

@@ -34,9 +34,6 @@ class CommandedOperator(Operator):
         console: of the operator.
         name: of the operator.
         latched: an E-stop between two trials is latched here; while a fault is, no trial begins.
-
-    Attributes:
-        ended: the campaign shall not go on later.
     """
 
     def __init__(self, console: Console, name: str, latched: LatchedFaults) -> None:

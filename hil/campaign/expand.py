@@ -26,15 +26,7 @@ _ORDER = 0
 
 @dataclass(frozen=True)
 class PlannedTrial:
-    """One trial of a plan.
-
-    Attributes:
-        number: its place in the order of the campaign, from 1.
-        settings: what the plan sets, as campaign.csv and campaign.json show it.
-        random_offset: the grousers' offset is drawn for each attempt.
-        config: of the first attempt.
-        campaign_seed: seed of the campaign.
-    """
+    """One trial of a plan."""
 
     number: int
     settings: dict[str, Any]
@@ -160,8 +152,7 @@ def _of_wheels(wheels: PlannedWheels | None, daq: DaqConfig | None) -> dict[str,
 def _stated(daq: DaqConfig) -> dict[str, Any]:
     """What the config states of every sensor alike, but for its place: the same sensors are on the bumpers.
 
-    Raises:
-        ConfigError: sensitivities differ by sensor, so that it is not known which one is on which bumper.
+    Raises ConfigError: sensitivities differ by sensor, so that it is not known which one is on which bumper.
     """
     each = [one.model_dump(include=one.model_fields_set - _OF_PLACE) for one in daq.channels]
     if len({one.get(_SENSITIVITY) for one in each}) > 1:

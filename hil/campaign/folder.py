@@ -1,7 +1,4 @@
-"""The folder of a campaign: its two files are whole at any time, and what is in its run folders is checked.
-
-What may be resumed: a folder that was begun with what is wanted now.
-"""
+"""The folder of a campaign: its two files are whole at any time, and what may be resumed is checked."""
 
 from __future__ import annotations
 
@@ -32,7 +29,7 @@ class CampaignFolder:
 
     Args:
         folder: of the campaign.
-        head: what campaign.json holds beside its trials.
+        head: what campaign.json holds besides its trials.
         processors: of earlier parts of the campaign.
     """
 
@@ -83,16 +80,7 @@ def trial_of(
     summary: Mapping[str, Any],
     operator: Mapping[str, str] | None,
 ) -> Trial:
-    """A trial as campaign.json lists it.
-
-    Args:
-        number: of the trial.
-        attempt: from 1.
-        folder: name of its run folder; empty: none is kept.
-        settings: of this attempt.
-        summary: as in summary.json.
-        operator: name, verdict and word of the operator; None: nobody was asked.
-    """
+    """A trial as campaign.json lists it; no `folder`: none is kept; no `operator`: nobody was asked."""
     return {
         "number": number,
         "attempt": attempt,
@@ -105,12 +93,7 @@ def trial_of(
 
 
 def recorded_trial(place: Path, config_sha256: str) -> tuple[dict[str, Any] | None, str]:
-    """The summary of a run folder that is whole and is of this config; else why it cannot be used.
-
-    Args:
-        place: the folder; it need not be there.
-        config_sha256: of the config that it must be of.
-    """
+    """The summary of a run folder that is whole and is of this config; else why it cannot be used."""
     if not place.is_dir():
         return None, ""
     try:
@@ -169,17 +152,9 @@ def locked(folder: Path) -> Iterator[None]:
 def refuse_other_head(
     found: Mapping[str, Any], wanted: Mapping[str, Any], same: Mapping[str, str], folder: Path, what: str
 ) -> None:
-    """Check that a folder was begun with what is wanted now.
+    """Check that a folder was begun with what is wanted now; `same` has the names of its keys in messages.
 
-    Args:
-        found: keys and values in the folder.
-        wanted: the same now.
-        same: of the keys that must be the same, the names in messages.
-        folder: of them.
-        what: is tried, for the message.
-
-    Raises:
-        ConfigError: one of them differs.
+    Raises ConfigError: one of them differs.
     """
     problems = [
         Problem(name, str(wanted[key]), f"{found.get(key)}, as {folder} was begun with; start another with --out")

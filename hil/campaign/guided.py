@@ -1,10 +1,8 @@
 """A campaign with an operator: says what to set, waits, runs, shows the verdict, asks to keep or repeat.
 
 The rig is opened anew for each trial. Between two trials people work on the obstacle and lift the rover: nothing of
-this program then holds the drives, each record holds the config of its own angle, and a fault ends with its trial. It
-costs some seconds, beside the minutes that setting the obstacle takes.
-
-Questions of a campaign to its operator, and who answers them: one interface, whatever shows them.
+this program then holds the drives, each record holds the config of its angle, and a fault ends with its trial. It
+costs some seconds, next to the minutes that setting the obstacle takes.
 """
 
 from __future__ import annotations
@@ -36,21 +34,13 @@ class NoAnswerError(Exception):
 
 @dataclass(frozen=True)
 class Question:
-    """A question to the operator.
+    """A question to the operator."""
 
-    Attributes:
-        key: what is asked: name, ready, verdict or word.
-        text: for people; what has to be done before the answer comes first.
-        choices: the answers that count; empty: any text.
-        default: the answer to an empty line.
-        trial: number of the trial that it is about; 0: of none.
-    """
-
-    key: str
-    text: str
-    choices: tuple[str, ...] = ()
-    default: str = ""
-    trial: int = 0
+    key: str  #: what is asked: name, ready, verdict or word
+    text: str  #: for people; what has to be done before the answer comes first
+    choices: tuple[str, ...] = ()  #: the answers that count; empty: any text
+    default: str = ""  #: the answer to an empty line
+    trial: int = 0  #: number of the trial that it is about; 0: of none
 
 
 class Operator(Protocol):
@@ -116,16 +106,9 @@ def run_guided(
     *,
     resume: bool = False,
 ) -> list[Trial]:
-    """Run the trials of a campaign one after the other, as the operator says.
+    """Run the trials of a campaign one after the other, as the operator says; with `resume` those that are left.
 
-    Args:
-        wanted: the campaign.
-        folder: of it; exists, and is empty or to be resumed.
-        operator: answers.
-        run: runs one trial.
-        report: receives the progress.
-        stop: asks for an end.
-        resume: trials that are there are kept.
+    The folder exists, and is empty or to be resumed.
 
     Returns:
         All trials that are there, by number and attempt.
@@ -190,12 +173,7 @@ def _one(
 
 
 def to_set(trial: PlannedTrial, before: PlannedTrial | None = None) -> str:
-    """What the operator has to set for a trial, one line each; of what is set once, only what changes.
-
-    Args:
-        trial: that comes.
-        before: it; None: it is the first.
-    """
+    """What the operator has to set for a trial, one line each; of what is set once, only what changes."""
     config, settings = trial.config, trial.settings
     frame = frame_settings(config.trial.angle_deg, config.wheel_radius_m)
     lines = []

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, ValidationError, field_validator
 
-from drivers.section import Listed, Section
 from hil.config import ConfigError, Problem
 from hil.config.error_messages import problems_of, shown
 from hil.config.files import read_text
+from hil.config.schema.base import Listed, Section, bounded, key
 from hil.config.text_io import MOST_BYTES, read_yaml
 from hil.experiments.impact.approach import LARGEST_ANGLE_DEG, LEAST_ANGLE_DEG
 
@@ -41,20 +41,15 @@ class _PlannedSoil(Section):
     """A ground that trials are made on."""
 
     set: dict[str, Any] = Field(default_factory=dict, description="keys of the config and their values on this ground")
-    repeats: Repeats | None = Field(None, description="trials of each combination on this ground; null: `repeats`")
+    repeats: Repeats | None = key(None, "trials of each combination on this ground; null: `repeats`")
 
 
 class PlannedRover(Section):
     """A rover that trials are made with."""
 
-    variant: str | None = Field(
-        None,
-        max_length=64,
-        description="rover.type; null: that of the config",
-        json_schema_extra={"note": "the name of a rover"},
-    )
-    added_mass_kg: float | None = Field(
-        None, ge=0, le=500, description="rover.added_mass_kg, of a rover that has it; null: that of the config"
+    variant: str | None = key(None, "rover.type; null: that of the config", max_length=64, note="the name of a rover")
+    added_mass_kg: float | None = bounded(
+        None, 0, 500, "rover.added_mass_kg, of a rover that has it; null: that of the config"
     )
 
 
@@ -64,12 +59,10 @@ class PlannedWheels(Section):
     kind: Literal["smooth", "grousers", "bumpers"] = Field(
         description="smooth rims, grousers, or smooth rims with a bumper and its sensor on each front wheel"
     )
-    number: int = Field(22, ge=4, le=90, description="grousers on each wheel, an even number")
-    height_m: float | None = Field(
-        None, ge=0.001, le=0.1, description="of the grousers above the rim; null: that of the config"
-    )
-    offset_deg: float | None = Field(
-        None, ge=-90, le=90, description="wheel.grouser_offset_deg; null: random within a pitch, another in each trial"
+    number: int = bounded(22, 4, 90, "grousers on each wheel, an even number")
+    height_m: float | None = bounded(None, 0.001, 0.1, "of the grousers above the rim; null: that of the config")
+    offset_deg: float | None = bounded(
+        None, -90, 90, "wheel.grouser_offset_deg; null: random within a pitch, another in each trial"
     )
 
 
@@ -80,33 +73,25 @@ class Plan(Section):
     angles_deg: Listed[
         Annotated[float, Field(ge=LEAST_ANGLE_DEG, le=LARGEST_ANGLE_DEG, json_schema_extra={"note": _ANGLE})]
     ] = Field(min_length=1, max_length=100, description="angles of the obstacle")
-    repeats: Repeats = Field(
-        (1,), validate_default=False, description="trials of each combination: a number, or one for each angle"
-    )
+    repeats: Repeats = key((1,), "trials of each combination: a number, or one for each angle", validate_default=False)
     soils: dict[str, _PlannedSoil] = Field(
         default_factory=dict, max_length=100, description="grounds by name; empty: the one of the config"
     )
-    rovers: Listed[PlannedRover] = Field(
-        (PlannedRover(),), min_length=1, max_length=100, description="rovers, with their added mass"
-    )
-    wheels: Listed[PlannedWheels] = Field((), max_length=100, description="wheels; empty: those of the config")
-    speeds_mps: Listed[Annotated[float, Field(ge=0.005, le=0.2)]] = Field(
-        (), max_length=100, description="trial.speed_mps; empty: that of the config"
+    rovers: Listed[PlannedRover] = key((PlannedRover(),), "rovers, with their added mass", min_length=1, max_length=100)
+    wheels: Listed[PlannedWheels] = key((), "wheels; empty: those of the config", max_length=100)
+    speeds_mps: Listed[Annotated[float, Field(ge=0.005, le=0.2)]] = key(
+        (), "trial.speed_mps; empty: that of the config", max_length=100
     )
     set: dict[str, Any] = Field(default_factory=dict, description="keys of the config and their values in every trial")
     vary: dict[str, list[Any]] = Field(
         default_factory=dict, max_length=20, description="keys of the config and a list of values for each"
     )
-    order: Literal["listed", "random", "by_soil"] = Field(
-        "random", description="as listed, at random, or ground by ground and at random within each"
+    order: Literal["listed", "random", "by_soil"] = key(
+        "random", "as listed, at random, or ground by ground and at random within each"
     )
-    seed: int | None = Field(
-        None, ge=0, le=2**63 - 1, description="of the order and of the trials; null: that of the config"
-    )
-    attempts: int = Field(3, ge=1, le=100, description="how often a trial that ends in a fault is tried in all")
-    repeat_dropped: bool = Field(
-        False, description="repeat a trial that is not accepted, too, as often as one that ends in a fault"
-    )
+    seed: int | None = bounded(None, 0, 2**63 - 1, "of the order and of the trials; null: that of the config")
+    attempts: int = bounded(3, 1, 100, "how often a trial that ends in a fault is tried in all")
+    repeat_dropped: bool = key(False, "repeat a trial that is not accepted, too, as often as one that ends in a fault")
 
     @field_validator("soils")
     @classmethod
@@ -196,10 +181,10 @@ def _cross_checks(plan: Plan) -> list[Problem]:
     lists = {"repeats": plan.repeats} | {
         f"soils.{name}.repeats": soil.repeats for name, soil in plan.soils.items() if soil.repeats is not None
     }
-    for key, repeats in lists.items():
+    for path, repeats in lists.items():
         if len(repeats) not in (1, angles):
             allowed = f"one number, or {angles}, one for each of angles_deg"
-            problems.append(Problem(key, f"{len(repeats)} numbers", allowed))
+            problems.append(Problem(path, f"{len(repeats)} numbers", allowed))
     if len(set(plan.angles_deg)) < angles:
         problems.append(Problem("angles_deg", "an angle twice", "each angle once; `repeats` for more trials of it"))
     for place, wheels in enumerate(plan.wheels):
@@ -208,5 +193,5 @@ def _cross_checks(plan: Plan) -> list[Problem]:
     problems += [Problem(f"vary.{key}", "an empty list", "values") for key, values in plan.vary.items() if not values]
     taken = {"trial.angle_deg": "angles_deg", "experiment": "nothing: a campaign is of impact trials", "seed": "seed"}
     for section, keys in (("set", plan.set), ("vary", plan.vary)):
-        problems += [Problem(f"{section}.{key}", "a key of its own", taken[key]) for key in keys if key in taken]
+        problems += [Problem(f"{section}.{key}", "a separate key", taken[key]) for key in keys if key in taken]
     return problems

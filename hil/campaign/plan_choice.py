@@ -27,9 +27,6 @@ class PlanChoice:
         offered: sources of the plans by the names that operators know.
         name: of the chosen one; None: none is.
 
-    Attributes:
-        wanted: the campaign of the chosen plan.
-
     Raises:
         ConfigError: the chosen plan or its trials are not in order.
     """
@@ -55,11 +52,7 @@ class PlanChoice:
 
 
 def plans_for(config: str) -> dict[str, str]:
-    """The plans that are offered for a config, by name: those beside its file or in its folder `plans`; the shipped.
-
-    Args:
-        config: path of its file, or a shipped name.
-    """
+    """The plans offered for a config, by name: those next to its file or in its folder `plans`; the shipped."""
     offered = {}
     if Path(config).is_file():
         for prefix in ("", "plans/"):

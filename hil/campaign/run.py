@@ -49,16 +49,7 @@ class ProgressReporter(Protocol):
 
 @dataclass(frozen=True)
 class CampaignOrder:
-    """A campaign to make.
-
-    Attributes:
-        plan: of it.
-        base: config that the plan's settings are applied to.
-        trials: planned.
-        seed: of the campaign; None on a real rig.
-        folders: every trial has its run folder.
-        figures: a figure is drawn of each.
-    """
+    """A campaign to make."""
 
     plan: Plan
     base: Config
@@ -73,7 +64,7 @@ class CampaignOrder:
         return {"name": self.plan.name, "trials": trials}
 
     def head(self) -> dict[str, Any]:
-        """What campaign.json holds beside trials, processor and digests."""
+        """What campaign.json holds besides trials, processor and digests."""
         plan = self.plan.model_dump(mode="json")
         return {
             "name": self.plan.name,
@@ -118,13 +109,7 @@ class CampaignStop:
 
 
 class CampaignProgress:
-    """What is done of a campaign, and what comes next.
-
-    Args:
-        wanted: the campaign.
-        ledger: its folder.
-        report: receives the progress.
-    """
+    """What is done of a campaign, and what comes next."""
 
     def __init__(self, wanted: CampaignOrder, ledger: CampaignFolder, report: ProgressReporter) -> None:
         self.wanted, self.ledger, self._report = wanted, ledger, report
@@ -231,14 +216,7 @@ def run_campaign(
     """Run the trials of a campaign that are not there yet.
 
     Whatever ends it, campaign.csv, campaign.json and the run folders are whole, and `resume` goes on from there.
-
-    Args:
-        wanted: the campaign, on a simulated rig.
-        folder: of it; exists, and is empty or to be resumed.
-        workers: opens the place where trials run.
-        report: receives the progress.
-        stop: asks for an end.
-        resume: trials that are there are kept.
+    The folder exists, and is empty or to be resumed.
 
     Returns:
         All trials that are there, by number and attempt.

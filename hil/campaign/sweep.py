@@ -1,7 +1,4 @@
-"""Sweeps: the product of values over any keys of a config, one row for each run, no folder for a run.
-
-The rows of a sweep as they come, a line each in a file: what a sweep that was stopped or killed goes on from.
-"""
+"""Sweeps: the product of values over any keys of a config, one row for each run, no folder for a run."""
 
 from __future__ import annotations
 
@@ -195,16 +192,7 @@ def expand(
 ) -> list[SweepRun]:
     """The runs of a sweep over values by key, the last key changing first.
 
-    Args:
-        base: config without them.
-        values_of: of each key.
-        load: makes the config with these values; raises ConfigError.
-        source: name of the config, for messages.
-        over: name of the values, for messages.
-        problems: found so far.
-
-    Raises:
-        ConfigError: the problems of all runs, each once.
+    Raises ConfigError: the problems of all runs, each once.
     """
     problems = [*problems]
     count = math.prod(len(values) for values in values_of.values())
@@ -239,15 +227,6 @@ def run_sweep(
     resume: bool = False,
 ) -> list[dict[str, Any]]:
     """Run a sweep and write its table; if it is stopped, the runs that are done are in it, and it can be resumed.
-
-    Args:
-        runs: of the sweep, checked.
-        path: of the table; its folder exists.
-        kind: of the table.
-        workers: opens the place where they run.
-        report: receives the progress.
-        stopped: whether no further run shall start.
-        resume: rows that are there are kept.
 
     Returns:
         The rows, by number.

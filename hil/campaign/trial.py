@@ -29,21 +29,13 @@ class OtherVersionError(RuntimeError):
 
 @dataclass(frozen=True)
 class Job:
-    """A trial to run.
+    """A trial to run."""
 
-    Attributes:
-        config: of it, as JSON.
-        keep: what is kept: a folder that the caller and the worker both see, the files of one, or only the summary.
-        folder: of the run, where `keep` is folder; it is there only once the run is whole.
-        figure: whether one is drawn.
-        version: of the program that wants it.
-    """
-
-    config: str
-    keep: Keep
-    folder: str = ""
-    figure: bool = False
-    version: str = field(default_factory=running_version)
+    config: str  #: of it, as JSON
+    keep: Keep  #: what is kept: a folder that the caller and the worker both see, the files of one, or only the summary
+    folder: str = ""  #: of the run, where `keep` is folder; it is there only once the run is whole
+    figure: bool = False  #: whether one is drawn
+    version: str = field(default_factory=running_version)  #: of the program that wants it
 
     def by_files(self) -> Job:
         """The same for a worker that does not see the caller's folders."""

@@ -41,17 +41,11 @@ class WorkersError(DeviceError):
 
 @dataclass(frozen=True)
 class Workers:
-    """An executor that is ready for trials.
+    """An executor that is ready for trials."""
 
-    Attributes:
-        executor: that runs `run_trial`.
-        at_once: how many trials are handed to it before the first has come back.
-        shares_folders: its processes see the folders of this one.
-    """
-
-    executor: Executor
-    at_once: int
-    shares_folders: bool
+    executor: Executor  #: that runs `run_trial`
+    at_once: int  #: how many trials are handed to it before the first has come back
+    shares_folders: bool  #: its processes see the folders of this one
 
 
 class InThisProcess(Executor):
@@ -111,11 +105,6 @@ def process_pool(count: int, kinds: Sequence[Rig], progress: Progress) -> Iterat
     They come from a fork server, which has imported what a trial needs: forking a process that has threads is not safe,
     and one that starts from nothing takes a second of processor time. Kernels are in the cache before the first starts;
     the fork server imports meanwhile.
-
-    Args:
-        count: of processes.
-        kinds: rigs that between them need every kernel.
-        progress: called with what is compiled.
     """
     context = _ForkServer()
     context.set_forkserver_preload(["hil.campaign.preload"])

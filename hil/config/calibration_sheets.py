@@ -1,10 +1,4 @@
-"""The calibration file of a set of sensors: values of their calibration sheets, stored with every record.
-
-The thresholds of residuals are in such a file, too.
-
-In a config, `devices.daq.calibration` is the path of such a file, relative to the folder of the config. The effective
-config holds the content of the file: so a record needs no second file, and its checksum changes with a sensor.
-"""
+"""Files of calibration sheets and of thresholds of residuals, whose content a config has in place of their path."""
 
 from __future__ import annotations
 
@@ -78,11 +72,7 @@ def update_sheets(file: Path, sheets: Sheets, kind: str, date: str | None = None
     """
     dated = {} if date is None else {"date": date}
     with _refused(file):
-        content: Any = {}
-        if file.is_file():
-            content, problems = read_yaml(read_text(file, MOST_BYTES), "(file)")
-            if problems or not isinstance(content, dict):
-                raise SheetError(f"{file}: found what is not a calibration file; nothing was written")
+        content = _content(file)
         for sensor, numbers in sheets.items():
             sheet = content.get(sensor) or {}
             content[sensor] = {"serial": "unknown", **(sheet if isinstance(sheet, dict) else {}), **numbers, **dated}
@@ -92,11 +82,6 @@ def update_sheets(file: Path, sheets: Sheets, kind: str, date: str | None = None
 def update_sheet(file: Path, numbers: Mapping[str, Any], kind: str) -> Path | None:
     """Write what was found of an instrument of motion; what the file has of other keys stays.
 
-    Args:
-        file: to be written; made if there is none.
-        numbers: by key.
-        kind: of `CHECKED`, a single sheet.
-
     Returns:
         Where the former file is; None: there was none.
 
@@ -104,20 +89,11 @@ def update_sheet(file: Path, numbers: Mapping[str, Any], kind: str) -> Path | No
         SheetError: nothing was written.
     """
     with _refused(file):
-        content: Any = {"serial": "unknown"}
-        if file.is_file():
-            content, problems = read_yaml(read_text(file, MOST_BYTES), "(file)")
-            if problems or not isinstance(content, dict):
-                raise SheetError(f"{file}: found what is not a calibration file; nothing was written")
-        return _write(file, {**content, **numbers}, kind)
+        return _write(file, {**(_content(file) if file.is_file() else {"serial": "unknown"}), **numbers}, kind)
 
 
 def replace_residuals(file: Path, content: Mapping[str, Any]) -> Path | None:
     """Write thresholds of residuals; those of other runs that the file had do not stay.
-
-    Args:
-        file: to be written.
-        content: of a `ResidualSheet`.
 
     Returns:
         Where the former file is; None: there was none.
@@ -127,6 +103,16 @@ def replace_residuals(file: Path, content: Mapping[str, Any]) -> Path | None:
     """
     with _refused(file):
         return _write(file, content, "residuals")
+
+
+def _content(file: Path) -> dict[str, Any]:
+    """What a calibration file holds; nothing where there is none."""
+    if not file.is_file():
+        return {}
+    content, problems = read_yaml(read_text(file, MOST_BYTES), "(file)")
+    if problems or not isinstance(content, dict):
+        raise SheetError(f"{file}: found what is not a calibration file; nothing was written")
+    return content
 
 
 def _write(file: Path, content: Any, kind: str) -> Path | None:

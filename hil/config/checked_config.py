@@ -20,21 +20,28 @@ from hil.config.checks.model_cross_checks import model_cross_checks, soil_estima
 from hil.config.checks.rover_cross_checks import servo_cross_checks, wheel_cross_checks, without_wheels_problems
 from hil.config.checks.sensor_cross_checks import residual_cross_checks, sensor_cross_checks
 from hil.config.error_messages import problems_of, wrong_by_themselves
-from hil.config.files import NamedFile
+from hil.config.files import NamedFile, TextFile, lines_of
 from hil.config.foreign_rover_keys import leave_out_replaced, other_rovers_problems, rover_type
 from hil.config.overrides import SEED_ON_RIG, changes_of, put
 from hil.config.problems import ConfigError, CrossCheckError, Problem
-from hil.config.retired_keys import retired_key_problems
-from hil.config.rover_file import URDF
 from hil.config.scan.file import ScanFile
 from hil.config.schema.base import Section
 from hil.config.time_tables import PROFILE, TABLE
 from hil.config.unchecked_config import UncheckedConfig
-from hil.config.unused_sections import leave_out_unused, unused_section_problems
+from hil.config.unused_sections import leave_out_unused, retired_key_problems, unused_section_problems
+from models.rover.urdf_reader import MOST_CHARACTERS
 
 if TYPE_CHECKING:
     from models.rover.rover import Rover
 
+# Its text takes the place of its path, so that a record has its own rover. What is in it is checked with the config.
+URDF = TextFile(
+    "rover.imported.urdf",
+    MOST_CHARACTERS,
+    "a readable URDF, as `hil rover import` writes it",
+    lines_of,
+    several_lines=True,
+)
 # Whatever a config may name by a path, in the order in which it is read.
 FILES: tuple[NamedFile, ...] = (*CALIBRATIONS, PROFILE, TABLE, URDF, ScanFile())
 Overrides: TypeAlias = Sequence[str] | Mapping[str, Any]
@@ -111,7 +118,9 @@ class Config(UncheckedConfig):
         equal = {
             name: section
             for name, section in other
-            if isinstance(section, Section) and section.model_dump_json() == _json_of(getattr(self, name))
+            if isinstance(section, Section)
+            and isinstance(mine := getattr(self, name), Section)
+            and section.model_dump_json() == mine.model_dump_json()
         }
         return BaseModel.model_copy(self, update=equal)  # nothing to check: they are equal
 
@@ -127,10 +136,6 @@ class Config(UncheckedConfig):
         from hil.config.model_parameters import nominal_rig  # imports kernels, which a config does without
 
         return nominal_rig(self).make_rover()
-
-
-def _json_of(section: Section | None) -> str | None:
-    return None if section is None else section.model_dump_json()
 
 
 def require_possible(config: Config, source: str) -> Config:
@@ -217,28 +222,28 @@ def _cross_checks_of_the_rest(raw: dict[str, Any], problems: Sequence[Problem]) 
 
     pydantic checks these only once every key is valid. So invalid keys are set to their defaults here.
     """
-    mended = copy.deepcopy(raw)
+    repaired = copy.deepcopy(raw)
     wrong = [problem.key for problem in problems]
     for key in wrong:
-        _remove(mended, key.split("."))
-    mended |= {key: value for key, value in (("name", "default"), ("rig", "simulated")) if key not in mended}
+        _remove(repaired, key.split("."))
+    repaired |= {key: value for key, value in (("name", "default"), ("rig", "simulated")) if key not in repaired}
     while True:
         try:
-            Config.model_validate(mended)
+            Config.model_validate(repaired)
             return []
         except ValidationError as error:
             more, lacking = problems_of(error), wrong_by_themselves(error)
         # keys without a default: any number is good here, and a device that lacks anything else is left out
-        mendable = [key for key in lacking if key.startswith("devices.")]
-        if not mendable:
+        settable = [key for key in lacking if key.startswith("devices.")]
+        if not settable:
             return [problem for problem in more if not any(_touches(problem, key) for key in wrong)]
-        for key in mendable:
+        for key in settable:
             _, device, *rest = key.split(".")
-            section = mended["devices"][device]
+            section = repaired["devices"][device]
             if len(rest) == 1 and lacking[key] is not None and rest[0] not in section:
                 section[rest[0]] = lacking[key]
             else:
-                _remove(mended, ["devices", device])
+                _remove(repaired, ["devices", device])
                 break
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import NamedTuple
 
 from hil.config.checked_config import Config
@@ -11,81 +12,52 @@ from models.vehicle import HITTING_WHEELS
 
 
 class _Requirement(NamedTuple):
-    """Something that a config may have or not.
+    """Something that a config may have or not."""
 
-    Attributes:
-        key: of the config, that decides it.
-        allowed: in words.
-        found: what a config has, in words.
-        met: whether a config has it.
-    """
-
-    key: str
+    key: str  #: of the config, that decides it; its value is a text
     allowed: str
-    found: Callable[[Config], str]
     met: Callable[[Config], bool]
 
 
-def _rover(config: Config) -> str:
-    return config.rover.type
-
-
-def _ground(config: Config) -> str:
-    return config.ground.kind
-
-
-WHEELS = _Requirement("rover.type", "a rover with wheels", _rover, lambda config: bool(config.layout.wheels))
+_TO_DO = "set it, or choose another config (hil configs)"
+WHEELS = _Requirement("rover.type", "a rover with wheels", lambda config: bool(config.layout.wheels))
 FRONT_PAIR = _Requirement(
     "rover.type",
     "a rover with two front wheels, which hit an obstacle",
-    _rover,
     lambda config: len(config.layout.wheels) >= HITTING_WHEELS,
 )
 NO_RAILS = _Requirement(
     "rover.type",
     "a rover that stands on its wheels alone: rails are level",
-    _rover,
     lambda config: not config.rover.kind.guided(),
 )
 OPEN_GROUND = _Requirement(
-    "experiment",
-    "one without an obstacle, as drive",
-    lambda config: config.experiment,
-    lambda config: not config.section.obstacle,
+    "experiment", "one without an obstacle, as drive", lambda config: not config.section.obstacle
 )
 TRACTION = _Requirement(
     "ground.kind",
     "soil, scan, firm or nonsmooth with ground.friction above 0, or rigid with ground.rolling",
-    _ground,
     lambda config: not config.ground.glides,
 )
-SIMULATED = _Requirement(
-    "rig", "simulated or simulated_wire", lambda config: config.rig, lambda config: config.rig != "real"
-)
+SIMULATED = _Requirement("rig", "simulated or simulated_wire", lambda config: config.rig != "real")
 
 
 def ground_of(*kinds: str) -> _Requirement:
     """Ground of one of these kinds."""
-    return _Requirement("ground.kind", " or ".join(kinds), _ground, lambda config: config.ground.kind in kinds)
+    return _Requirement("ground.kind", " or ".join(kinds), lambda config: config.ground.kind in kinds)
 
 
 def refuse_unfit(config: Config, command: str, *needs: _Requirement) -> None:
     """Refuse a config that a command has no use for.
 
-    Args:
-        config: that is loaded, so that it is right in itself.
-        command: what is asked for, in words.
-        needs: of the command.
-
-    Raises:
-        ConfigError: with all needs that are not met, and what to do.
+    Raises ConfigError: with all needs that are not met, and what to do.
 
     Example:
         >>> from hil.config import load_config
         >>> refuse_unfit(load_config("sim_juno"), "energy", FRONT_PAIR)
     """
     problems = [
-        Problem(need.key, need.found(config), f"{need.allowed}; set it, or choose another config (hil configs)")
+        Problem(need.key, attrgetter(need.key)(config), f"{need.allowed}; {_TO_DO}")
         for need in needs
         if not need.met(config)
     ]

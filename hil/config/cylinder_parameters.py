@@ -118,10 +118,8 @@ def largest_arm_m(given: CylindersConfig) -> float:
     if given.linkage is None:
         return given.lever_m
     pins = given.linkage
-    post, clevis = (
-        math.hypot(pins.post_along_m, pins.post_up_m),
-        math.hypot(pins.clevis_along_m, pins.clevis_up_m),
-    )
+    post = math.hypot(pins.post_along_m, pins.post_up_m)
+    clevis = math.hypot(pins.clevis_along_m, pins.clevis_up_m)
     length = pins.retracted_m + np.linspace(0.0, given.stroke_mm * 1e-3, STROKE_POINTS)
     cosine = (post**2 + clevis**2 - length**2) / (2.0 * post * clevis)  # between the two, by the law of cosines
     return float((post * clevis * np.sqrt(np.maximum(1.0 - cosine**2, 0.0)) / length).max())

@@ -1,7 +1,4 @@
-"""How late a valve follows its command, and how short a command may be, as the load controller counts on.
-
-How late a cut is at worst: from the first sample over the threshold to the last byte of the last stop.
-"""
+"""How late a valve follows its command, and how late a cut is at worst."""
 
 from __future__ import annotations
 
@@ -25,11 +22,7 @@ class _DelayPart(NamedTuple):
 
 
 def cut_delay(config: UncheckedConfig, filter_delay_ms: float = 0.0) -> list[_DelayPart] | None:
-    """All parts of the delay of a cut by the detector.
-
-    Args:
-        config: of the rig, with force sensors.
-        filter_delay_ms: of the converters, as their device reports it once it is open [ms].
+    """All parts of the delay of a cut by the detector; the converters' filter delay [ms] is as their device reports it.
 
     Returns:
         The parts in their order; None: the driver of the drives does not report how long its stop takes.
@@ -66,7 +59,7 @@ def cut_delay(config: UncheckedConfig, filter_delay_ms: float = 0.0) -> list[_De
 def valve_delay_s(config: UncheckedConfig) -> float:
     """From the command to one valve until its chamber fills or vents [s]: the link, where there is one, and the valve.
 
-    A link counts with its worst case. Without compressible gas the valve has no delay of its own.
+    A link counts with its worst case. Without compressible gas the valve itself has no delay.
     """
     gas = pneumatics(config.cylinders)
     valve_s = 0.0 if gas is None else 0.5 * (gas.on_time + gas.off_time)

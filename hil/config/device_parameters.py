@@ -1,9 +1,4 @@
-"""From the config to what is wrong with the simulated rig's force sensors: faults of channels, and disturbances.
-
-From the config to the load channels of the simulated rig.
-
-From the config to the instruments of motion of a simulated rig.
-"""
+"""From the config to the force sensors, load channels and instruments of motion of the simulated rig."""
 
 from __future__ import annotations
 

@@ -30,7 +30,9 @@ def problems_of(error: ValidationError, whole: Schema | None = None) -> list[Pro
     problems: list[Problem] = []
     details = error.errors(include_url=False)
     for detail in details:
-        if detail["type"] == "too_short" and any(_is_below(other["loc"], detail["loc"]) for other in details):
+        place = detail["loc"]
+        below = (other["loc"] for other in details if len(other["loc"]) > len(place))
+        if detail["type"] == "too_short" and any(other[: len(place)] == place for other in below):
             continue  # pydantic does not count an element that is wrong
         cause = detail.get("ctx", {}).get("error")
         if isinstance(cause, CrossCheckError):
@@ -38,10 +40,6 @@ def problems_of(error: ValidationError, whole: Schema | None = None) -> list[Pro
         else:
             problems.append(_problem(detail, cause, whole))
     return problems
-
-
-def _is_below(place: Sequence[int | str], list_place: Sequence[int | str]) -> bool:
-    return len(place) > len(list_place) and tuple(place[: len(list_place)]) == tuple(list_place)
 
 
 def wrong_by_themselves(error: ValidationError) -> dict[str, float | None]:
@@ -173,12 +171,7 @@ def _place(location: Sequence[int | str], whole: Schema | None = None) -> tuple[
 
 
 def resolved(node: dict[str, Any], whole: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Follow a reference to the schema itself; of one that may be null, take the other choice, marked as nullable.
-
-    Args:
-        node: a part of a JSON schema.
-        whole: the schema with its `$defs`; None: that of `Config`.
-    """
+    """Follow a reference to the schema itself; of one that may be null, take the other choice, marked as nullable."""
     whole = whole_schema() if whole is None else whole
     if "$ref" in node:
         node = whole["$defs"][node["$ref"].rsplit("/", 1)[1]]

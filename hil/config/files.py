@@ -1,9 +1,4 @@
-"""The files that a config names: read in the config's folder; the config then has what is in them.
-
-Reads files that people or other programs wrote: of limited size, whatever is at their path, and once if need be.
-
-Writes files and folders that are there as a whole, or are as they were before.
-"""
+"""Reads the files that a config names, in its folder and of limited size; writes files that are whole or as before."""
 
 from __future__ import annotations
 
@@ -51,10 +46,6 @@ _opened: ContextVar[dict[Path, bytes]] = ContextVar("opened files")
 
 def read_text(path: Path, most_bytes: int) -> str:
     """The text of a file.
-
-    Args:
-        path: of the file.
-        most_bytes: the largest size that is read [bytes].
 
     Raises:
         OSError: it cannot be opened or read.
@@ -110,14 +101,10 @@ _STREAMS = ("/dev", "/dev/fd")
 
 @contextmanager
 def replacing(path: Path, *, new: bool = False) -> Iterator[Path]:
-    """A name beside a file or folder, with the same ending, to write it under; it takes its place once it is good.
+    """A name next to a file or folder, with the same ending, to write it under; it takes its place once it is good.
 
     An exception leaves what was there before as it was. Nobody else has the name: what another program writes at the
     same time, or left when it was killed, is not touched and is not in the way.
-
-    Args:
-        path: of the file or folder.
-        new: nothing may be there.
 
     Raises:
         FileExistsError: with `new`, something is there by then.
@@ -140,10 +127,7 @@ def write_whole(path: Path, text: str) -> None:
     """Write a text file that a user may have named; after an error its former content is there.
 
     A link of the user stays, and the file that it leads to is replaced; that has the rights of the former one. A
-    terminal or pipe is written to.
-
-    Raises:
-        OSError: it cannot be written.
+    terminal or pipe is written to. Raises OSError: it cannot be written.
     """
     if str(path.parent) in _STREAMS or (path.exists() and not path.is_file()):
         path.write_text(text, encoding="utf-8", newline="")
@@ -186,21 +170,13 @@ class WrongContentError(ValueError):
 
 @dataclass(frozen=True)
 class TextFile(NamedFile):
-    """A `NamedFile` of text.
+    """A `NamedFile` of text."""
 
-    Attributes:
-        key: of its path in the config, a dot between its parts.
-        most_bytes: largest size of the file.
-        allowed: what the file should be, in words.
-        content: of its text, what takes the place of the path; may raise ValueError or csv.Error.
-        several_lines: a text of several lines is the content itself.
-    """
-
-    key: str
-    most_bytes: int
-    allowed: str
-    content: Callable[[str], Any]
-    several_lines: bool = False
+    key: str  #: of its path in the config, a dot between its parts
+    most_bytes: int  #: largest size of the file
+    allowed: str  #: what the file should be, in words
+    content: Callable[[str], Any]  #: of its text, what takes the place of the path; may raise ValueError or csv.Error
+    several_lines: bool = False  #: a text of several lines is the content itself
 
     @override
     def path(self, raw: Any) -> str | None:

@@ -26,13 +26,7 @@ def rover_type(raw: dict[str, Any]) -> str:
 
 
 def leave_out_replaced(raw: dict[str, Any], changed: Sequence[str], before: str) -> None:
-    """Remove what a file says of its rover alone, where an override names another.
-
-    Args:
-        raw: the config after its overrides; changed.
-        changed: keys of the overrides.
-        before: type of the rover in the file.
-    """
+    """Remove what a file says of its rover alone, where an override names another."""
     if rover_type(raw) == before:
         return
     given = [f"{key}." for key in changed]

@@ -28,28 +28,18 @@ SHORTEST_S, LONGEST_S, MOST_PHASES, LARGEST_DEG = 0.1, 600.0, 100, 180.0
 
 
 class Phase(NamedTuple):
-    """One phase of a gait.
+    """One phase of a gait."""
 
-    Attributes:
-        seconds: how long it lasts.
-        angles: joints, by words of their names, and their angle at the end of the phase [rad].
-        contacts: wheels, by words of their names, and what they do; of two that fit, the later holds.
-    """
-
-    seconds: float
+    seconds: float  #: how long it lasts
+    #: joints, by words of their names, and their angle at the end of the phase [rad]
     angles: tuple[tuple[str, float], ...]
+    #: wheels, by words of their names, and what they do; of two that fit, the later holds
     contacts: tuple[tuple[str, Contact], ...]
 
 
 @lru_cache(16)
 def read_gait(text: str) -> tuple[Phase, ...]:
-    r"""The phases of a gait.
-
-    Args:
-        text: of a CSV file with a header; empty lines, and those that begin with #, do not count.
-
-    Raises:
-        ValueError: it is no gait; the message names the row, as a text editor counts it.
+    r"""The phases of a gait. Raises ValueError: it is no gait; the message names the row, as a text editor counts it.
 
     Example:
         >>> read_gait("duration_s,front_walking_deg,rear_wheels\n4,-15,hold\n4,15,\n")[0].contacts

@@ -19,24 +19,18 @@ from models.validity import (
 
 # A wheel may bear this many times its share of the weight: on a slope, under a drawbar, by its cylinders.
 _OVER_ITS_SHARE = 2.0
-# A smaller value of a key that mends a step is looked for down to this share of it, by so many halvings.
+# The value of a key with which a step is long enough is searched down to this share of it, by so many halvings.
 _SMALLEST, _HALVINGS = 1e-12, 60
 
 
 class _Contact(NamedTuple):
-    """What a wheel presses on.
+    """What a wheel presses on."""
 
-    Attributes:
-        what: in words.
-        values: of the keys that make it stiff or damped.
-        step: its longest step [s], from values of the keys in that order; smaller values never shorten it.
-        others: further keys that it follows from.
-    """
-
-    what: str
-    values: Mapping[str, float]
+    what: str  #: in words
+    values: Mapping[str, float]  #: of the keys that make it stiff or damped
+    #: its longest step [s], from values of the keys in that order; smaller values never shorten it
     step: Callable[..., float]
-    others: tuple[str, ...]
+    others: tuple[str, ...]  #: further keys that it follows from
 
     def longest_s(self) -> float:
         """With the values of the config."""

@@ -19,10 +19,6 @@ _LEAST_VALUES = 10_000
 def read_json(path: Path, most_bytes: int) -> Any:
     """The content of a JSON file.
 
-    Args:
-        path: of the file.
-        most_bytes: the largest size that is read [bytes].
-
     Raises:
         OSError: it cannot be opened or read.
         ValueError: it is too large, nested too deep, or not JSON; the message says which.

@@ -1,7 +1,4 @@
-"""What each key of a config is, takes and defaults to, from the schema of `Config`: for pages, and as YAML to copy.
-
-The unit of a key of a config, and its name without it.
-"""
+"""What each key of a config is, takes and defaults to, from the schema of `Config`: for pages, and as YAML to copy."""
 
 from __future__ import annotations
 

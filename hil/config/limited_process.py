@@ -1,4 +1,4 @@
-"""Reads what strangers wrote in a process of its own: little time and memory, no file, no network, no other process."""
+"""Reads what strangers wrote in a separate process: little time and memory, no file, no network, no other process."""
 
 from __future__ import annotations
 
@@ -27,10 +27,6 @@ class LimitError(ValueError):
 
 def in_limited_process(prepare: Callable[[], Any], work: Callable[[], Any]) -> Any:
     """What a piece of work returns, done in a child process that can do nothing besides.
-
-    Args:
-        prepare: imports what the work needs: it still may open files.
-        work: returns what JSON can hold.
 
     Raises:
         LimitError: it needs more than `MOST_WORK_S` of processor time or `MOST_MEMORY` bytes, or it crashed.
@@ -76,7 +72,7 @@ def mapped_bytes() -> int:
 
 
 def _answer(into: int, prepare: Callable[[], Any], work: Callable[[], Any]) -> None:
-    """In the child: do the work, and send what came of it; at a limit nothing is sent."""
+    """In the child: do the work, and send its result; at a limit nothing is sent."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):  # libraries tell of damage there

@@ -1,7 +1,4 @@
-"""From the config to the load channels as arrays: what a reading is of a load, and a load of the readings.
-
-A reading is in volts or, where the driver reads loads (`LoadsSection.reads`), in newtons and newton metres.
-"""
+"""From the config to the load channels as arrays: what a reading is of a load, and a load of the readings."""
 
 from __future__ import annotations
 
@@ -51,8 +48,7 @@ def leg_matrix(loads: LoadsConfig, legs: LegSensorsConfig, wheel: str, reading: 
 
     Rows that the calibration states come from there, the others from the inverse of the nominal gain.
 
-    Raises:
-        numpy.linalg.LinAlgError: the cross-talk cannot be undone.
+    Raises numpy.linalg.LinAlgError: the cross-talk cannot be undone.
     """
     used = [AXES.index(axis) for axis in legs.axes]
     matrix = np.asarray(np.linalg.inv(nominal_gain(loads, legs, reading)[np.ix_(used, used)]), np.float64)

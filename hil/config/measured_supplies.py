@@ -11,12 +11,7 @@ SIMULATED = ("rig",)
 
 
 def measured_supplies(rig: str, devices: DevicesConfig | None) -> tuple[str, ...]:
-    """Names of the supply voltages that the rig measures, with the motors' currents; empty: neither.
-
-    Args:
-        rig: kind of the rig, as the config names it.
-        devices: of the rig.
-    """
+    """Names of the supply voltages that the rig measures, with the motors' currents; empty: neither."""
     if rig == "simulated":
         return SIMULATED
     drives = devices.drives if devices else None

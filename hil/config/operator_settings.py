@@ -28,11 +28,7 @@ _KINDS = {"number": "number", "integer": "integer", "string": "text", "boolean":
 
 
 class ChangeableKeys:
-    """The keys of a config that may be changed between two runs.
-
-    Args:
-        config: as it is now.
-    """
+    """The keys of a config that may be changed between two runs."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -109,9 +105,6 @@ class Settings:
 
     The files of the config are read once: what was opened is what runs, whatever is written to them meanwhile.
 
-    Args:
-        load: see `Load`.
-
     Attributes:
         given: config as the rig was opened first.
         config: as it is now.
@@ -131,8 +124,7 @@ class Settings:
     def with_values(self, values: Mapping[str, Value]) -> tuple[Config, dict[str, Value]]:
         """The config with these values, checked as the command line checks them, and all that then differs; no change.
 
-        Raises:
-            ConfigError: with all problems at once.
+        Raises ConfigError: with all problems at once.
         """
         self._refuse_others(values)
         changed = {**self.changed, **values}
@@ -192,7 +184,7 @@ class Settings:
 
 
 def as_overrides(changed: Mapping[str, Value]) -> list[str]:
-    """Values as `--set` takes them; a seed has an option of its own."""
+    """Values as `--set` takes them; a seed has a separate option."""
     return [f"{key}={json.dumps(value)}" for key, value in changed.items() if key != SEED or value is None]
 
 

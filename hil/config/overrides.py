@@ -19,19 +19,12 @@ _ALLOWED = "a number, text, true or false, None, a list, or a mapping for a sect
 
 
 class Change(NamedTuple):
-    """A value for a key.
+    """A value for a key."""
 
-    Attributes:
-        label: the key as a message names it.
-        path: of the key, dotted.
-        value: as YAML would give it.
-        merges: a section keeps those of its keys that the value does not name.
-    """
-
-    label: str
-    path: str
-    value: Any
-    merges: bool
+    label: str  #: the key as a message names it
+    path: str  #: of the key, dotted
+    value: Any  #: as YAML would give it
+    merges: bool  #: a section keeps those of its keys that the value does not name
 
     def keys_set(self) -> Iterator[str]:
         """Paths of the keys that get a value."""

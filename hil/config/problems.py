@@ -22,16 +22,11 @@ class CrossCheckError(ValueError):
 
 
 class ConfigError(ValueError):
-    """A config, or a plan or sweep of configs, that cannot be used.
-
-    Attributes:
-        source: the file or shipped name.
-        problems: all of them, as (key path, found, allowed, ...).
-    """
+    """A config, or a plan or sweep of configs, that cannot be used."""
 
     def __init__(self, source: str, problems: Sequence[Problem], what: str = "config") -> None:
-        self.source = source
-        self.problems = list(problems)
+        self.source = source  #: the file or shipped name
+        self.problems = list(problems)  #: all of them, as (key path, found, allowed, ...)
         count = f"{len(self.problems)} problem{'s' if len(self.problems) != 1 else ''}"
         lines = [f"  {problem}" for problem in self.problems[:MOST_LISTED]]
         if (more := len(self.problems) - MOST_LISTED) > 0:

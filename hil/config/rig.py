@@ -21,17 +21,6 @@ from models.plant import RigParameters
 class Rig:
     """A loaded config, and what follows from it for the models; each part is worked out once, when it is asked for.
 
-    Args:
-        config: as loaded.
-
-    Attributes:
-        config: of which some stages take sections.
-        kind: `rig` of the config: real, simulated, or simulated at the protocol level.
-        layout: wheels, cylinders and channels.
-        limits: what the limiter and the monitors allow.
-        section: of the experiment.
-        rate_hz: of the loop.
-
     Example:
         >>> from hil.config import load_config
         >>> rig = Rig(load_config("sim_impact"))

@@ -43,7 +43,7 @@ def _mesh_problems(rover: Rover, mesh: TriangleMesh, planned_m: Sequence[float])
     if not behind <= 0.0 <= ahead:
         return [Problem("ground.scan.start_m", "a start with a wheel beyond the edge of the mesh", "all wheels on it")]
     return [
-        Problem("ground.scan.file", f"a way of {way_m:.2f} m", f"{behind:.2f} to {ahead:.2f} m, to the mesh's edge")
+        Problem("ground.scan.file", f"a path of {way_m:.2f} m", f"{behind:.2f} to {ahead:.2f} m, to the mesh's edge")
         for way_m in planned_m
         if not behind <= way_m <= ahead
     ][:1]
@@ -86,14 +86,10 @@ def _way_problems(config: UncheckedConfig, relief: HeightMap) -> Iterator[Proble
         outside_m = max(beyond_edge(terrain, x + way_m, y) for x, y in places.tolist())
         if outside_m > 0.0:
             ahead = relief.extent[1] - float(places[:, 0].max())
-            if way_m == 0.0:
-                found, key = (
-                    f"a start with a wheel {outside_m:.2f} m beyond the edge of the scan",
-                    "ground.scan.start_m",
-                )
-                allowed = "all wheels on it, a spacing of the nodes inside its edge"
-            else:
-                found, key = f"a way of {way_m:.2f} m, {outside_m:.2f} m beyond the edge", "ground.scan.file"
+            found, key = f"a start with a wheel {outside_m:.2f} m beyond the edge of the scan", "ground.scan.start_m"
+            allowed = "all wheels on it, a spacing of the nodes inside its edge"
+            if way_m != 0.0:
+                found, key = f"a path of {way_m:.2f} m, {outside_m:.2f} m beyond the edge", "ground.scan.file"
                 allowed = f"at most {ahead:.2f} m ahead: a larger scan, another start, or a shorter {config.experiment}"
             yield Problem(key, found, allowed)
             return

@@ -1,9 +1,4 @@
-"""Values of a range `FIRST:LAST:STEP`, its end included.
-
-Rows of CSV text: those that people write, with empty lines and comments, and those that are written for them.
-
-YAML text: numbers as people write them (YAML 1.2's core schema), every duplicate key reported, all of it limited.
-"""
+"""Values of a range, rows of CSV text, and YAML text with every duplicate key reported, all of it limited."""
 
 from __future__ import annotations
 

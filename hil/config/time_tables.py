@@ -1,7 +1,4 @@
-"""Files over time that a config names: a profile of two columns, time [s] and speed [m/s], and a stimulus' table.
-
-A stimulus as CSV text: a column of times, and one for each thing that is set; read once, refused in words.
-"""
+"""Files over time that a config names: a profile of time [s] and speed [m/s], and the table of a stimulus."""
 
 from __future__ import annotations
 
@@ -21,15 +18,10 @@ MOST_CHARACTERS = 150_000
 
 
 class StimulusTable(NamedTuple):
-    """A table over time.
+    """A table over time."""
 
-    Attributes:
-        times_s: (rows,) strictly increasing, from 0 [s].
-        columns: the others by name, (rows,) each.
-    """
-
-    times_s: tuple[float, ...]
-    columns: dict[str, tuple[float, ...]]
+    times_s: tuple[float, ...]  #: (rows,) strictly increasing, from 0 [s]
+    columns: dict[str, tuple[float, ...]]  #: the others by name, (rows,) each
 
 
 @lru_cache(8)

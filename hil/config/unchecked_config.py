@@ -24,7 +24,7 @@ from pydantic.json_schema import SkipJsonSchema
 from drivers.device_sections import DeviceSection, LoadReading
 from drivers.extensions import EXPERIMENTS, installed_names
 from hil.config.measured_supplies import watched_supplies
-from hil.config.schema.base import Section
+from hil.config.schema.base import Section, bounded, key, section
 from hil.config.schema.devices import DevicesConfig
 from hil.config.schema.equipment import (
     DrivesConfig,
@@ -75,17 +75,15 @@ class UncheckedConfig(ExperimentSections):
     rig: Literal["simulated", "simulated_wire", "real"] = Field(
         description="the controlled rig: a model, devices simulated at the protocol level, or real devices"
     )
-    clock: Literal["lockstep", "realtime"] = Field("lockstep", description="virtual time, or the wall clock")
-    seed: int = Field(
-        1, ge=0, le=2**63 - 1, description="seed of all random numbers: the plant's spread and the sensors' noise"
-    )
-    experiment: str = Field(
+    clock: Literal["lockstep", "realtime"] = key("lockstep", "virtual time, or the wall clock")
+    seed: int = bounded(1, 0, 2**63 - 1, "seed of all random numbers: the plant's spread and the sensors' noise")
+    experiment: str = key(
         "impact",
+        "impact, jog, drive, follow, stimulus, normal_force, drawbar, slope, walk, sinkage, crossing, capture, or one "
+        "of a package",
+        note="the name of an experiment",
         pattern=r"^[a-z][a-z0-9_]*$",
         max_length=64,
-        description="impact, jog, drive, follow, stimulus, normal_force, drawbar, slope, walk, sinkage, crossing, "
-        "capture, or one of a package",
-        json_schema_extra={"note": "the name of an experiment"},
     )
     loop: LoopConfig = Field(default_factory=LoopConfig)
     realtime: RealtimeConfig = Field(default_factory=RealtimeConfig)
@@ -96,17 +94,15 @@ class UncheckedConfig(ExperimentSections):
     obstacle: ObstacleConfig = Field(default_factory=ObstacleConfig)
     drives: DrivesConfig = Field(default_factory=DrivesConfig)
     cylinders: CylindersConfig = Field(default_factory=CylindersConfig)
-    servos: ServosConfig | None = Field(None, description="null: no joint is driven")
-    daq: DaqConfig | None = Field(default_factory=DaqConfig, description="null: the rig has no force sensors")
-    loads: LoadsConfig | None = Field(None, description="null: the rig has no leg sensors, load cell and strain gauges")
-    motion: MotionConfig | None = Field(None, description="null: nothing measures the rover's place from outside")
-    imu: ImuConfig | None = Field(None, description="null: the rover has no inertial measurement unit")
-    joints: JointsConfig | None = Field(None, description="null: no joint has an encoder")
-    camera: CameraConfig | None = Field(None, description="null: no camera films the runs")
+    servos: ServosConfig | None = key(None, "null: no joint is driven")
+    daq: DaqConfig | None = section(DaqConfig, "null: the rig has no force sensors")
+    loads: LoadsConfig | None = key(None, "null: the rig has no leg sensors, load cell and strain gauges")
+    motion: MotionConfig | None = key(None, "null: nothing measures the rover's place from outside")
+    imu: ImuConfig | None = key(None, "null: the rover has no inertial measurement unit")
+    joints: JointsConfig | None = key(None, "null: no joint has an encoder")
+    camera: CameraConfig | None = key(None, "null: no camera films the runs")
     estimation: EstimationConfig = Field(default_factory=EstimationConfig)
-    soil_estimation: SoilEstimationConfig | None = Field(
-        None, description="null: the soil counts as that of section soil"
-    )
+    soil_estimation: SoilEstimationConfig | None = key(None, "null: the soil counts as that of section soil")
     detector: DetectorConfig = Field(default_factory=DetectorConfig)
     limits: LimitsConfig = Field(default_factory=LimitsConfig)
     residuals: ResidualsConfig = Field(default_factory=ResidualsConfig)
@@ -118,9 +114,7 @@ class UncheckedConfig(ExperimentSections):
     extensions: SkipJsonSchema[dict[str, SerializeAsAny[Section]]] = Field(
         default_factory=dict, max_length=100, description="sections of installed experiments"
     )
-    devices: DevicesConfig | None = Field(
-        None, description="which device is at which port; needed unless the rig is simulated"
-    )
+    devices: DevicesConfig | None = key(None, "which device is at which port; needed unless the rig is simulated")
 
     @model_validator(mode="before")
     @classmethod
@@ -208,8 +202,7 @@ class UncheckedConfig(ExperimentSections):
     def rover_parameters(self) -> Parameters:
         """The rover in the models' units, whose driven joints turn.
 
-        Raises:
-            ValueError: as `RoverConfig.parameters`; wheels of their own size meet, or the rover does not have them.
+        Raises ValueError: as `RoverConfig.parameters`; wheels of their own size meet, or the rover does not have them.
         """
         changed = {
             name: OwnWheel(one.radius_m, one.width_m, one.mass_kg, one.crown_radius_m)
@@ -220,7 +213,7 @@ class UncheckedConfig(ExperimentSections):
 
     @property
     def wheels(self) -> dict[str, WheelProperties]:
-        """The wheels by name, in the rover's order, each with what it has of its own."""
+        """The wheels by name, in the rover's order, each with what it alone has."""
         return each_wheel(self.wheel, self.rover.kind.wheels())
 
     @property

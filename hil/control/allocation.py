@@ -28,19 +28,13 @@ _OTHERS = 0.01
 
 
 class Allocation(msgspec.Struct, frozen=True, gc=False):
-    """A distribution of the wheels' loads and how to get there.
+    """A distribution of the wheels' loads and how to get there."""
 
-    Attributes:
-        load_N: (wheels,) the nearest distribution to the goal within the limits.
-        torque_Nm: (cylinders,) wanted now, on the way there.
-        pressure_Pa: (2 cylinders,) gauge pressures that give them, by (extend, retract) of each, one of the two 0.
-        binding: limits that keep the goal from being reached, a bit each of `LIMIT_NAMES`; 0: none.
-    """
-
-    load_N: tuple[float, ...]
-    torque_Nm: tuple[float, ...]
+    load_N: tuple[float, ...]  #: (wheels,) the nearest distribution to the goal within the limits
+    torque_Nm: tuple[float, ...]  #: (cylinders,) wanted now, on the way there
+    #: (2 cylinders,) gauge pressures that give them, by (extend, retract) of each, one of the two 0
     pressure_Pa: tuple[float, ...]
-    binding: int
+    binding: int  #: limits that keep the goal from being reached, a bit each of `LIMIT_NAMES`; 0: none
 
 
 class Allocator:

@@ -18,12 +18,7 @@ _NO_TORQUE = 0.01
 
 
 def load_controller(rig: Rig, drive: Controller) -> NormalForceController:
-    """The load controller of a rig; kernels compile here.
-
-    Args:
-        rig: that it controls.
-        drive: controller of its wheels.
-    """
+    """The load controller of a rig; kernels compile here."""
     wanted, layout = rig.config.normal_force, rig.layout
     period_s = 1.0 / rig.rate_hz
     ticks = round(wanted.follow_s * rig.rate_hz)

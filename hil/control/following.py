@@ -37,9 +37,6 @@ class OuterLoop:
         integral_per_s: growth of the output in a second over the error [1/s].
         period_s: time between ticks.
         change: largest change of the output in a tick.
-
-    Attributes:
-        output: of the last tick.
     """
 
     def __init__(self, gain: float, integral_per_s: float, period_s: float, change: float) -> None:
@@ -85,9 +82,6 @@ class SpeedFollower:
       this is v - (1 - s) R omega, and nothing is divided by a small speed.
 
     While the instrument's readings are not used, the correction stays as it was.
-
-    Args:
-        rig: with section `follow`.
     """
 
     def __init__(self, rig: Rig) -> None:
@@ -166,10 +160,6 @@ class TorquePid:
 
     The derivative part is of the measured speed alone, filtered. While the speed is not known, the output stays as it
     is.
-
-    Args:
-        gains: of the config.
-        period_s: time between ticks.
     """
 
     def __init__(self, gains: TorqueLoop, period_s: float) -> None:
@@ -208,11 +198,7 @@ class TorquePid:
 
 
 class FollowingTorque:
-    """Follows `Goal.forward_mps` by the motors' torque, with the speed of each wheel or of the rover.
-
-    Args:
-        rig: with section `follow`, whose `torque` is given.
-    """
+    """Follows `Goal.forward_mps` by the motors' torque, with the speed of each wheel or of the rover."""
 
     def __init__(self, rig: Rig) -> None:
         section = rig.section

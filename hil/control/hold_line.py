@@ -10,7 +10,7 @@ about the vertical cancel. The outer loop wants the heading w = -e / l, the inne
     k u = 8 / l (w - psi + 2 / l * integral of (w - psi) ds),
 
 so that its poles lie at -4 / l, whatever the speed (l is length_m), and d is made up for. Near an obstacle w is 0: a
-rover whose wheels stand askew runs on its line with a heading of its own, and would hit with one wheel first. Nearer
+rover whose wheels stand askew runs on its line with another heading, and would hit with one wheel first. Nearer
 still only the integral is left, so that nothing turns the rover as it hits.
 """
 
@@ -38,12 +38,7 @@ _STRAIGHT = 1e-9
 
 
 class _LineLimits(NamedTuple):
-    """What the wheels of a rig may do.
-
-    Attributes:
-        speed_radps: largest speed of a wheel, either way.
-        step_radps: largest change of a wheel's speed from tick to tick.
-    """
+    """What the wheels of a rig may do."""
 
     speed_radps: float
     step_radps: float

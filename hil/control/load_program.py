@@ -44,60 +44,39 @@ class _LimitBits(NamedTuple):
 
 
 class _Program(NamedTuple):
-    """Arrays of the program (n: cylinders, w: wheels), written by the tick or by the functions below.
+    """Arrays of the program (n: cylinders, w: wheels), written by the tick or by the functions below."""
 
-    Attributes:
-        balance: equilibrium of the rover, for the influence.
-        forces: of the cylinders.
-        bits: of the limits that bind.
-        most_torque: of each cylinder, either way [N m].
-        step: largest change of a wanted torque from call to call [N m].
-        tree_q: (speeds + 1,) configuration with the base in the world's axes.
-        column: (n,) place of each cylinder's joint among the suspension joints.
-        open_joint: (joints without a cylinder,) places of the others.
-        ground: (3,) normal of the ground, world axes with x in the rover's heading.
-        traction: (w, joints) what tractions add to the influence of the joints' torques.
-        state: all inputs of a tick, one after the other: `load` (w,) [N], `torque` (n,) [N m] and `angle` (n,) [rad] of
-            the cylinders' joints, and `gravity` (3,) direction in base axes, all of them present.
-        share: (w,) wanted shares of the whole load.
-        target: (w,) wanted loads T [N].
-        weight: (w,) of each wheel's deviation.
-        qp: torques as unknowns, loads less the passive ones as A x: A is the influence B of the cylinders.
-        load_limit: (2,) least and most load [N].
-        passive: (w,) loads without torques [N].
-        free: (joints, w) scratch: orthonormal directions that the joints can move the loads in, cylinders' first.
-        rest: (w,) scratch: what is left of the target [N].
-        last: (n,) wanted torques of the last call [N m]; NaN: there was none.
-        held: (n,) torques to hold [N m]; NaN: none are held.
-        result: all results, one after the other: `aimed` (w,) loads of the solution [N], `wanted` (n,) torques on the
-            way there [N m], `pressure` (2 n,) that gives them [Pa].
-    """
-
-    balance: Balance
-    forces: CylinderForces
-    bits: _LimitBits
-    most_torque: float
-    step: float
-    tree_q: FloatArray
-    column: IntArray
-    open_joint: IntArray
-    ground: FloatArray
-    traction: FloatArray
+    balance: Balance  #: equilibrium of the rover, for the influence
+    forces: CylinderForces  #: of the cylinders
+    bits: _LimitBits  #: of the limits that bind
+    most_torque: float  #: of each cylinder, either way [N m]
+    step: float  #: largest change of a wanted torque from call to call [N m]
+    tree_q: FloatArray  #: (speeds + 1,) configuration with the base in the world's axes
+    column: IntArray  #: (n,) place of each cylinder's joint among the suspension joints
+    open_joint: IntArray  #: (joints without a cylinder,) places of the others
+    ground: FloatArray  #: (3,) normal of the ground, world axes with x in the rover's heading
+    traction: FloatArray  #: (w, joints) what tractions add to the influence of the joints' torques
+    #: all inputs of a tick, one after the other: `load` (w,) [N], `torque` (n,) [N m] and `angle` (n,) [rad] of the
+    #: cylinders' joints, and `gravity` (3,) direction in base axes, all of them present
     state: FloatArray
     load: FloatArray
     torque: FloatArray
     angle: FloatArray
     gravity: FloatArray
-    share: FloatArray
-    target: FloatArray
-    weight: FloatArray
+    share: FloatArray  #: (w,) wanted shares of the whole load
+    target: FloatArray  #: (w,) wanted loads T [N]
+    weight: FloatArray  #: (w,) of each wheel's deviation
+    #: torques as unknowns, loads less the passive ones as A x: A is the influence B of the cylinders
     qp: QuadraticProgram
-    load_limit: FloatArray
-    passive: FloatArray
+    load_limit: FloatArray  #: (2,) least and most load [N]
+    passive: FloatArray  #: (w,) loads without torques [N]
+    #: (joints, w) scratch: orthonormal directions that the joints can move the loads in, cylinders' first
     free: FloatArray
-    rest: FloatArray
-    last: FloatArray
-    held: FloatArray
+    rest: FloatArray  #: (w,) scratch: what is left of the target [N]
+    last: FloatArray  #: (n,) wanted torques of the last call [N m]; NaN: there was none
+    held: FloatArray  #: (n,) torques to hold [N m]; NaN: none are held
+    #: all results, one after the other: `aimed` (w,) loads of the solution [N], `wanted` (n,) torques on the way there
+    #: [N m], `pressure` (2 n,) that gives them [Pa]
     result: FloatArray
     aimed: FloatArray
     wanted: FloatArray
@@ -133,14 +112,7 @@ def make_program(
 
 @kernel
 def find_torques(bound: BoundArguments[_Program], passive: bool, hold: bool, named: bool) -> int:
-    """Fill the results; the limits that bind, a bit each, or only that of the solver if there is no solution.
-
-    Args:
-        bound: the program.
-        passive: no torques are wanted.
-        hold: the torques of the first such call are wanted, whatever the loads.
-        named: whether what keeps the loads from these shares is named.
-    """
+    """Fill the results; the limits that bind, a bit each, or only that of the solver if there is no solution."""
     p = unpack(bound)
     _fill(p, hold)
     if passive:

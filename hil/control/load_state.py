@@ -1,7 +1,4 @@
-"""What the load controller knows of the rig in a tick, smoothed, and every doubt about it.
-
-What the load controller takes from the steady state of the nominal rig, worked out before the run.
-"""
+"""What the load controller knows of the rig in a tick, every doubt about it, and the steady state it counts on."""
 
 from __future__ import annotations
 
@@ -60,26 +57,15 @@ class SmoothedLoads:
 
 
 class DoubtSettings(NamedTuple):
-    """From when on something counts as wrong.
+    """From when on something counts as wrong."""
 
-    Attributes:
-        follow_Pa: a chamber is this far from its wanted pressure.
-        disagreement_N: a leg sensor is this far from the rover twin.
-        ticks: for so many ticks in a row, plus one.
-    """
-
-    follow_Pa: float
-    disagreement_N: float
-    ticks: int
+    follow_Pa: float  #: a chamber is this far from its wanted pressure
+    disagreement_N: float  #: a leg sensor is this far from the rover twin
+    ticks: int  #: for so many ticks in a row, plus one
 
 
 class Doubts:
-    """Looks for reasons not to push.
-
-    Args:
-        settings: limits.
-        sensors: the loads come from leg sensors.
-    """
+    """Looks for reasons not to push."""
 
     def __init__(self, settings: DoubtSettings, *, sensors: bool) -> None:
         self._settings, self._sensors = settings, sensors
@@ -92,14 +78,7 @@ class Doubts:
         self._apart, self._seen_Pa, self._disagree = [], [], 0
 
     def found(self, samples: Samples, estimate: Estimate, prediction: Prediction, wanted_Pa: Sequence[float]) -> int:
-        """The doubts of this tick, a bit each.
-
-        Args:
-            samples: of the tick.
-            estimate: of the tick.
-            prediction: of the tick.
-            wanted_Pa: (chambers,) gauge pressures wanted since the last tick.
-        """
+        """The doubts of this tick, a bit each."""
         measured_Pa = [pressure for pair in samples.valves.pressure_Pa for pressure in pair]
         if not math.isfinite(sum(measured_Pa)):
             return PRESSURE_UNKNOWN
@@ -137,20 +116,16 @@ _STEP = 0.2
 
 
 class SteadyLoads(NamedTuple):
-    """Of a rover that drives steadily.
+    """Of a rover that drives steadily."""
 
-    Attributes:
-        by_traction: (wheels, joints) what its tractions, as they follow the loads, add to the change of the loads with
-            the torque of each suspension joint [1/m]; at the most even loads.
-        traction_share: (wheels,) of the whole load, with the least slip, or the largest pull where the slip is given;
-            empty on other ground than soil.
-        soil_log: (parameters,) logs of the soil's parameters that are estimated, where this was worked out.
-        share_by_log: (wheels, parameters) change of `traction_share` with each; no columns where none is estimated.
-    """
-
+    #: (wheels, joints) what its tractions, as they follow the loads, add to the change of the loads with the torque of
+    #: each suspension joint [1/m]; at the most even loads
     by_traction: FloatArray
+    #: (wheels,) of the whole load, with the least slip, or the largest pull where the slip is given; empty on other
+    #: ground than soil
     traction_share: tuple[float, ...]
-    soil_log: FloatArray
+    soil_log: FloatArray  #: (parameters,) logs of the soil's parameters that are estimated, where this was worked out
+    #: (wheels, parameters) change of `traction_share` with each; no columns where none is estimated
     share_by_log: FloatArray
 
     def share_on(self, values: Sequence[float]) -> tuple[float, ...]:

@@ -19,37 +19,22 @@ import numpy as np
 
 
 class Margins(NamedTuple):
-    """Of a loop.
+    """Of a loop."""
 
-    Attributes:
-        phase_deg: phase margin.
-        crossover_radps: frequency at which the loop's gain is 1 [rad/s].
-        gain: gain margin, a factor; infinity: no gain makes it unstable.
-        delay_s: further delay that makes it unstable [s].
-    """
-
-    phase_deg: float
-    crossover_radps: float
-    gain: float
-    delay_s: float
+    phase_deg: float  #: phase margin
+    crossover_radps: float  #: frequency at which the loop's gain is 1 [rad/s]
+    gain: float  #: gain margin, a factor; infinity: no gain makes it unstable
+    delay_s: float  #: further delay that makes it unstable [s]
 
 
 class TorqueLine(NamedTuple):
-    """What a loop on torque works on.
+    """What a loop on torque works on."""
 
-    Attributes:
-        inertia: J that one motor moves [kg m^2].
-        slope: k, stall torque over no-load speed of the motor [N m s/rad].
-        speed_delay_s: T_k, of the speed with which the motor's slope is made up for.
-        lag_s: of the first-order lag of what is measured.
-        delay_s: T around the loop.
-    """
-
-    inertia: float
-    slope: float
-    speed_delay_s: float
-    lag_s: float
-    delay_s: float
+    inertia: float  #: J that one motor moves [kg m^2]
+    slope: float  #: k, stall torque over no-load speed of the motor [N m s/rad]
+    speed_delay_s: float  #: T_k, of the speed with which the motor's slope is made up for
+    lag_s: float  #: of the first-order lag of what is measured
+    delay_s: float  #: T around the loop
 
 
 # Frequencies at which a loop on torque is looked at [rad/s]: neighbours are 0.4 % apart.

@@ -24,34 +24,16 @@ PASSIVE = LoadGoal(LoadMode.PASSIVE)
 
 
 class LoadSettings(NamedTuple):
-    """Constants of the controller.
+    """Constants of the controller."""
 
-    Attributes:
-        period_ns: time between two allocations.
-        smoothing: share of a new value in the filter of loads and torques, per tick.
-        no_torque_Nm: a torque so small counts as none.
-        sensors: the loads come from leg sensors.
-    """
-
-    period_ns: int
-    smoothing: float
-    no_torque_Nm: float
-    sensors: bool
+    period_ns: int  #: time between two allocations
+    smoothing: float  #: share of a new value in the filter of loads and torques, per tick
+    no_torque_Nm: float  #: a torque so small counts as none
+    sensors: bool  #: the loads come from leg sensors
 
 
 class NormalForceController:
-    """Adds valves, regulators and the record of the loads to the set-points of the drives.
-
-    Args:
-        drive: controller of the wheels.
-        allocator: outer loop.
-        loops: inner loops.
-        doubts: reasons not to push.
-        settings: constants.
-
-    Attributes:
-        doubt: what it is passive for, a bit each, until an operator's `SetLoads`; 0: nothing.
-    """
+    """Adds valves, regulators and the record of the loads to the set-points of the drives."""
 
     def __init__(
         self,
@@ -67,7 +49,7 @@ class NormalForceController:
         self._next_ns = 0
         self._aimed: LoadSetPoints | None = None
         self._soil: SoilEstimate | None = None
-        self.doubt = 0
+        self.doubt = 0  #: what it is passive for, a bit each, until an operator's `SetLoads`; 0: nothing
 
     def control(self, goal: Goal, samples: Samples, estimate: Estimate, prediction: Prediction) -> SetPoints:
         """The set-points of this tick."""

@@ -1,12 +1,8 @@
 """Pressure loops: from the wanted pressure of each chamber to its valve, and to the regulators that can be moved.
 
 An on-off valve feeds its chamber or vents it to the atmosphere; in between there is nothing, so a pressure between is
-held as the mean of pulses (hil.control.pulse_width). A regulator that is moved holds any pressure, and its cylinder's
+held as the mean of pulses. A regulator that is moved holds any pressure, and its cylinder's
 valves only choose the chamber.
-
-Constants of the pressure loops.
-
-Pulse-width control of a chamber by its on-off valve; its pressure is predicted over the delays of link and valve.
 """
 
 from __future__ import annotations
@@ -22,29 +18,17 @@ from drivers.messages import ValveSet
 
 
 class PressureSettings(NamedTuple):
-    """Constants of the loops.
+    """Constants of the loops."""
 
-    Attributes:
-        supply_Pa: highest gauge pressure.
-        dead_band_Pa: smaller changes of a pressure are not worth a switching.
-        cycle_ns: from one switch-on of an on-off valve to its next; at least twice `least_pulse_s`.
-        integral_per_s: of the moved regulators: correction per second of the error.
-        period_s: between ticks.
-        fill_s: time constant of a chamber that fills.
-        vent_s: of one that vents.
-        delay_s: from the command to a valve until its chamber fills or vents.
-        least_pulse_s: shortest pulse of an on-off valve, and shortest gap between two.
-    """
-
-    supply_Pa: float
-    dead_band_Pa: float
-    cycle_ns: int
-    integral_per_s: float
-    period_s: float
-    fill_s: float
-    vent_s: float
-    delay_s: float = 0.0
-    least_pulse_s: float = 0.0
+    supply_Pa: float  #: highest gauge pressure
+    dead_band_Pa: float  #: smaller changes of a pressure are not worth a switching
+    cycle_ns: int  #: from one switch-on of an on-off valve to its next; at least twice `least_pulse_s`
+    integral_per_s: float  #: of the moved regulators: correction per second of the error
+    period_s: float  #: between ticks
+    fill_s: float  #: time constant of a chamber that fills
+    vent_s: float  #: of one that vents
+    delay_s: float = 0.0  #: from the command to a valve until its chamber fills or vents
+    least_pulse_s: float = 0.0  #: shortest pulse of an on-off valve, and shortest gap between two
 
 
 # Pulse lengths for which the end of a cycle is worked out.
@@ -58,9 +42,6 @@ class _PressurePredictor:
 
     A model of the chamber follows the commands without delay. A reading shows the effect of the commands up to a time
     before it; the error of the model at that time is added to its pressure of now.
-
-    Args:
-        settings: of the loops.
     """
 
     def __init__(self, settings: PressureSettings) -> None:
@@ -96,11 +77,7 @@ class _PressurePredictor:
 
 
 class EndPressures:
-    """Pressure at the end of a cycle that repeats itself, by the mean of the cycle: what the next one begins with.
-
-    Args:
-        settings: of the loops.
-    """
+    """Pressure at the end of a cycle that repeats itself, by the mean of the cycle: what the next one begins with."""
 
     def __init__(self, settings: PressureSettings) -> None:
         cycle_s, fill_s, vent_s = settings.cycle_ns * 1e-9, settings.fill_s, settings.vent_s
@@ -129,10 +106,6 @@ class PulseWidth:
     so supply and filling need not be known for it. An error of the venting, and the surplus of a shortest pulse, are
     corrected in the next cycle. A pulse, or a gap between two, that would change the mean by less than the dead band is
     left out.
-
-    Args:
-        settings: of the loops.
-        ends: of the chamber's cycles.
     """
 
     def __init__(self, settings: PressureSettings, ends: EndPressures) -> None:
@@ -246,10 +219,6 @@ class Correction:
 
     It stands still while the actuator is at an end, and while the wanted pressure moves, which the line follows late
     (anti-windup).
-
-    Args:
-        settings: of the loops.
-        chambers: how many.
     """
 
     def __init__(self, settings: PressureSettings, chambers: int) -> None:
@@ -315,12 +284,7 @@ class OnOffLoops(PressureLoops):
 
 
 class RegulatedLoops(PressureLoops):
-    """A proportional regulator for each cylinder, whose valves only choose the chamber: feed-forward and an integral.
-
-    Args:
-        settings: constants.
-        cylinders: how many.
-    """
+    """A proportional regulator for each cylinder, whose valves choose the chamber: feed-forward and an integral."""
 
     def __init__(self, settings: PressureSettings, cylinders: int) -> None:
         self._band_Pa = _OPENS_AT * settings.dead_band_Pa

@@ -1,7 +1,4 @@
-"""Wheel speeds that give the rover the desired forward speed on ground with slip.
-
-Controllers: they turn the goal of an experiment into set-points, which the limiter checks.
-"""
+"""Controllers: they turn the goal of an experiment into set-points, which the limiter checks."""
 
 from __future__ import annotations
 
@@ -43,10 +40,6 @@ class WheelSpeed:
     """Turns a forward speed into wheel speeds, omega = v / (R (1 - s)), with the slip that the rover twin predicts.
 
     All rims move at the same speed: the rover drives straight.
-
-    Args:
-        radii_m: of each wheel.
-        period_s: time between ticks.
     """
 
     def __init__(self, radii_m: Sequence[float], period_s: float) -> None:

@@ -19,54 +19,32 @@ IMPACT_OVER = 0.8
 
 
 class ChannelParameters(NamedTuple):
-    """Constants of the channels.
+    """Constants of the channels."""
 
-    Attributes:
-        place: (channels, 2) sensors on the plate [m]; NaN for those of a bumper, and for up of links.
-        newton_per_volt: (channels,), newtons on the plate.
-        full_scale: [V] at which a channel counts as saturated.
-        droop: (channels,) share of the reading that each channel's AC coupling removes in one sample.
-        threshold: impact threshold on the sum of the channels, or on the largest if `each` [N].
-        each: every channel is a separate bumper; else all share one plate.
-        consecutive: samples in a row over it.
-        zero_samples: samples that the bias is averaged over.
-    """
-
-    place: FloatArray
-    newton_per_volt: FloatArray
-    full_scale: float
-    droop: FloatArray
-    threshold: float
-    each: bool
-    consecutive: int
-    zero_samples: int
+    place: FloatArray  #: (channels, 2) sensors on the plate [m]; NaN for those of a bumper, and for up of links
+    newton_per_volt: FloatArray  #: (channels,), newtons on the plate
+    full_scale: float  #: [V] at which a channel counts as saturated
+    droop: FloatArray  #: (channels,) share of the reading that each channel's AC coupling removes in one sample
+    threshold: float  #: impact threshold on the sum of the channels, or on the largest if `each` [N]
+    each: bool  #: every channel is a separate bumper; else all share one plate
+    consecutive: int  #: samples in a row over it
+    zero_samples: int  #: samples that the bias is averaged over
 
 
 class _ChannelState(NamedTuple):
-    """The state kept between blocks.
+    """The state kept between blocks."""
 
-    Attributes:
-        bias: (channels,) [V], running mean until zeroed.
-        square: (channels,) running sum of squared differences [V^2] (Welford).
-        drooped: (channels,) what the coupling has removed so far [N].
-        force: (channels,) newest corrected force [N].
-        peak: (channels + 4,) largest corrected force of each channel, of their sum, of the sum after the release, of
-            the sum while the impact lasts, and of the sum from then on while the contact lasts [N].
-        point: (2, 2) load point [m] at the impact and at the peak of the sum.
-        whole: counters and times [ns], see the slots above.
-        last: (channels,) newest sample [V].
-        still: (channels,) number of samples in a row, up to the newest, that equal the newest bit for bit.
-    """
-
-    bias: FloatArray
-    square: FloatArray
-    drooped: FloatArray
-    force: FloatArray
+    bias: FloatArray  #: (channels,) [V], running mean until zeroed
+    square: FloatArray  #: (channels,) running sum of squared differences [V^2] (Welford)
+    drooped: FloatArray  #: (channels,) what the coupling has removed so far [N]
+    force: FloatArray  #: (channels,) newest corrected force [N]
+    #: (channels + 4,) largest corrected force of each channel, of their sum, of the sum after the release, of the sum
+    #: while the impact lasts, and of the sum from then on while the contact lasts [N]
     peak: FloatArray
-    point: FloatArray
-    whole: IntArray
-    last: FloatArray
-    still: IntArray
+    point: FloatArray  #: (2, 2) load point [m] at the impact and at the peak of the sum
+    whole: IntArray  #: counters and times [ns], see the slots above
+    last: FloatArray  #: (channels,) newest sample [V]
+    still: IntArray  #: (channels,) number of samples in a row, up to the newest, that equal the newest bit for bit
 
 
 def make_channel_state(channels: int) -> _ChannelState:

@@ -24,29 +24,17 @@ COUNT, BAD, SATURATED, ZERO_COUNT = range(4)
 
 
 class _Loads(NamedTuple):
-    """Constants and state; readings are in V or, where the driver reads loads, in N and N m.
+    """Constants and state; readings are in V or, where the driver reads loads, in N and N m."""
 
-    Attributes:
-        rows: (outputs, channels) loads from readings [N/V].
-        bias: (channels,) [V].
-        share: of a new sample in the low-pass.
-        full_scale: (channels,) [V] from which a channel counts as saturated.
-        lifted_ns: samples before this time [ns] are averaged for the bias.
-        load: (outputs,) filtered [N].
-        whole: counters, see the slots above.
-        last: (channels,) newest sample [V].
-        still: (channels,) number of samples in a row, up to the newest, that equal the newest bit for bit.
-    """
-
-    rows: FloatArray
-    bias: FloatArray
-    share: float
-    full_scale: FloatArray
-    lifted_ns: int
-    load: FloatArray
-    whole: IntArray
-    last: FloatArray
-    still: IntArray
+    rows: FloatArray  #: (outputs, channels) loads from readings [N/V]
+    bias: FloatArray  #: (channels,) [V]
+    share: float  #: of a new sample in the low-pass
+    full_scale: FloatArray  #: (channels,) [V] from which a channel counts as saturated
+    lifted_ns: int  #: samples before this time [ns] are averaged for the bias
+    load: FloatArray  #: (outputs,) filtered [N]
+    whole: IntArray  #: counters, see the slots above
+    last: FloatArray  #: (channels,) newest sample [V]
+    still: IntArray  #: (channels,) number of samples in a row, up to the newest, that equal the newest bit for bit
 
 
 @kernel
@@ -83,16 +71,7 @@ def _digest(loads: BoundArguments[_Loads], t_ns: IntArray, volts: FloatArray) ->
 
 
 class LoadEstimator:
-    """Low-passed loads from the blocks of a run.
-
-    Args:
-        rig: with load channels.
-
-    Attributes:
-        state: of the channels after the newest blocks.
-        wheel_load_N: (wheels,) normal forces; NaN before the first sample; empty without leg sensors.
-        pull_N: (1,) drawbar pull, likewise.
-    """
+    """Low-passed loads from the blocks of a run."""
 
     def __init__(self, rig: Rig) -> None:
         loads, layout = rig.config.loads, rig.layout
@@ -114,9 +93,10 @@ class LoadEstimator:
             still=np.zeros(channels, np.int64),
         )
         self._bound = BoundArguments(self._loads)
+        #: (wheels,) normal forces; NaN before the first sample; empty without leg sensors
         self.wheel_load_N: ByWheel = ()
-        self.pull_N: tuple[float, ...] = ()
-        self.state = LoadState(True, False, ())
+        self.pull_N: tuple[float, ...] = ()  #: (1,) drawbar pull, likewise
+        self.state = LoadState(True, False, ())  #: of the channels after the newest blocks
         self.reset()
 
     @property

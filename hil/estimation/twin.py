@@ -1,7 +1,4 @@
-"""The rover twin: the nominal model, driven by the measured wheel speeds of the rig.
-
-The twin of a space arm that captures a payload: the arm turns as measured, the payload comes as the config says.
-"""
+"""The rover twin: the nominal model, driven by the measured wheel speeds of the rig; and that of a space arm."""
 
 from __future__ import annotations
 
@@ -379,9 +376,6 @@ class CaptureTwin(RoverTwin):
     of the config until the contact, and the grapple closes where its measured way says so.
 
     Args: as `RoverTwin`; nominal.capture says how the payload comes.
-
-    Attributes:
-        grapple: contact, latch and hold of the twin.
     """
 
     def __init__(self, nominal: RigParameters, **settings: Any) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
+from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -50,6 +53,7 @@ ARMED_NS = 50_000_000
 CONFIRM_NS = 200_000_000
 # Time recorded after the last motion, drives cut [ns].
 AFTER_NS = 500_000_000
+_NEVER = math.inf
 # Marks of a run that is therefore not accepted.
 _NOT_ACCEPTED = Fault.MEASURED_NEAR_LIMIT, Fault.SPEED_NOT_FOLLOWING, Fault.DEVICE_FAULT
 
@@ -91,6 +95,7 @@ class Experiment(ABC):
         section: class of its section of the config, which says what it needs of the rig.
         states: all of its states.
         figure: name of the file that its figure goes to; None: it has no figure.
+        plotter: `module:function` that draws it, with the arguments of `plot`; or `plot` is its own.
         set_points: that an operator may change while it runs: unit by name.
         results: of its summary but those of every run, in the order of the terminal.
         steady: it needs a steady drive at these speeds; others measure traction at its limit, or end before.
@@ -106,6 +111,7 @@ class Experiment(ABC):
     section: ClassVar[type[ExperimentSection]] = ExperimentSection
     states: ClassVar[type[IntEnum]] = State
     figure: ClassVar[str | None] = None
+    plotter: ClassVar[str] = ""
     set_points: ClassVar[Mapping[str, str]] = MappingProxyType({})
     results: ClassVar[Sequence[SummaryKey]] = ()
     steady: ClassVar[bool] = False
@@ -153,7 +159,10 @@ class Experiment(ABC):
             run: name of the run's folder.
             form: width of the figure.
         """
-        raise NotImplementedError(f"{cls.__name__} has figure {cls.figure} and no plot")
+        if not cls.plotter:
+            raise NotImplementedError(f"{cls.__name__} has figure {cls.figure} and no plot")
+        figure: Figure = resolve_name(cls.plotter)(record, summary, run, form)  # matplotlib is slow to import
+        return figure
 
     @classmethod
     def draw(cls, record: OpenRecord, summary: Summary, path: Path, form: FigureForm) -> None:
@@ -188,23 +197,22 @@ class Experiment(ABC):
 
     def summarise(self, run: FinishedRun) -> Summary:
         """Its part of summary.json, with `accepted` and `reasons`; by default these two."""
-        reasons = self.reasons(run.cycle.safety, run.beside)
+        return self.verdict(run)
+
+    def verdict(self, run: FinishedRun, more: Sequence[str] = ()) -> Summary:
+        """Keys `accepted` and `reasons`; `more` reasons count of a run that went through to its end."""
+        reasons = [*self.reasons(run.cycle.safety, run.disturbance), *(more if self.done else ())]
         return {"accepted": self.done and not reasons, "reasons": reasons}
 
     def claims(self, run: FinishedRun, summary: Summary) -> Sequence[Claim] | None:  # noqa: ARG002
         """What its summary says that a simulated rig, or an instrument, may know better; None: the motion."""
         return None
 
-    def reasons(self, safety: SafetyMonitor, beside: Callable[[int], str] = lambda _: "") -> list[str]:
-        """Why its run would not count: not armed, faults, ended by the operator; empty if nothing speaks against it.
-
-        Args:
-            safety: of the run.
-            beside: what disturbed a fault of a time [ns], in words.
-        """
+    def reasons(self, safety: SafetyMonitor, disturbance: Callable[[int], str] = lambda _: "") -> list[str]:
+        """Why its run would not count: not armed, faults, ended by the operator; empty if nothing speaks against it."""
         reasons = [f"not armed: {check}" for check in self.checks if not check.ok]
         reasons += [
-            f"fault {one.fault.value}: {recorded_detail(one.detail)}{beside(one.t_ns)}" for one in safety.events
+            f"fault {one.fault.value}: {recorded_detail(one.detail)}{disturbance(one.t_ns)}" for one in safety.events
         ]
         reasons += [event.detail for event in safety.warnings if event.fault in _NOT_ACCEPTED]
         if self.console_lost:
@@ -234,6 +242,22 @@ class Experiment(ABC):
     def _unfit(self) -> bool:
         """The config alone forbids it: no need to wait for sensors, which a rover that sinks or tips over disturbs."""
         return any(not check.ok for check in self.fixed_checks)
+
+    def _pass_through(self, lasts_ns: Mapping[IntEnum, int]) -> None:
+        """Set the states between ARMED and DONE, in their order, with the time that each lasts [ns], for `_advance`."""
+        self._lasts_ns = lasts_ns
+        self._following = dict(pairwise((self.states(ARMED), *lasts_ns, self.states(DONE))))
+
+    def _advance(self, samples: Samples, estimate: Estimate, safe: bool) -> None:
+        """Enter the next of these states where this one is over; the first, once the armed rig may start."""
+        if self._begin_or_end(samples, estimate, safe):
+            return
+        if self.state == ARMED:
+            over = self._may_start(samples)
+        else:
+            over = samples.t_ns - self._since_ns >= self._lasts_ns.get(self.state, _NEVER)
+        if over:
+            self._enter(self._following[self.state], samples.t_ns)
 
     def _begin_or_end(self, samples: Samples, estimate: Estimate, safe: bool) -> bool:
         """Whether this tick was decided by a fault, by the operator's stop, or by arming."""
@@ -285,35 +309,21 @@ class Experiment(ABC):
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run that is over, and all that its summary is made of.
+    """A run that is over, and all that its summary is made of."""
 
-    Attributes:
-        rig: that ran.
-        cycle: that ran, its experiment included.
-        clock: that paced it.
-        ground_truth: of a simulated rig.
-        ticks: its ticks, rows of the record.
-        timing: what each of them took, rows of `TIMING`.
-        events: of the record, rows of `EVENT`.
-        plant_loop: how a simulated rig in its own process kept up; None where there is none.
-        links: health of each link to real devices; None where there is none.
-        wall_s: how long the loop ran [s].
-        samples: of the force sensors, times (n,) [ns] and readings (n, channels) [V]; None: not all were kept.
-        load_samples: the same of the load channels, which are always kept.
-    """
-
-    rig: Rig
-    cycle: Cycle
-    clock: Clock
-    ground_truth: GroundTruth
-    ticks: Recorded
-    timing: Recorded
-    events: NDArray[Any]
-    plant_loop: dict[str, Any] | None
-    links: dict[str, Any] | None
-    wall_s: float
+    rig: Rig  #: that ran
+    cycle: Cycle  #: that ran, its experiment included
+    clock: Clock  #: that paced it
+    ground_truth: GroundTruth  #: of a simulated rig
+    ticks: Recorded  #: its ticks, rows of the record
+    timing: Recorded  #: what each of them took, rows of `TIMING`
+    events: NDArray[Any]  #: of the record, rows of `EVENT`
+    plant_loop: dict[str, Any] | None  #: how a simulated rig in its own process kept up; None where there is none
+    links: dict[str, Any] | None  #: health of each link to real devices; None where there is none
+    wall_s: float  #: how long the loop ran [s]
+    #: of the force sensors, times (n,) [ns] and readings (n, channels) [V]; None: not all were kept
     samples: SampleRows | None = None
-    load_samples: SampleRows | None = None
+    load_samples: SampleRows | None = None  #: the same of the load channels, which are always kept
 
     @property
     def config(self) -> Config:
@@ -332,7 +342,7 @@ class FinishedRun:
         """What the run says of its instrument outside; the record is read once for it."""
         return source_check(self.rig, self.ticks)
 
-    def beside(self, t_ns: int) -> str:
+    def disturbance(self, t_ns: int) -> str:
         """What disturbed the run when a fault was noticed [ns], in words to follow the fault's own."""
         return disturbances_near(self.events, t_ns)
 

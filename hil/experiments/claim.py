@@ -1,4 +1,4 @@
-"""A value that a run gives, beside what is known of it (`hil.experiments.motion_claims` makes those of the motion)."""
+"""A value that a run gives, next to what is known of it (`hil.experiments.motion_claims` makes those of the motion)."""
 
 from __future__ import annotations
 
@@ -11,21 +11,13 @@ SIMULATED, MEASURED, ALONE = "simulated rig", "measured motion", "twin alone"
 
 
 class Claim(NamedTuple):
-    """One value that a run gives.
+    """One value that a run gives."""
 
-    Attributes:
-        name: of it, in words.
-        unit: of all numbers.
-        claimed: by the run.
-        known: otherwise; NaN: not known.
-        allowed: largest difference between the two.
-    """
-
-    name: str
-    unit: str
-    claimed: float
-    known: float
-    allowed: float
+    name: str  #: of it, in words
+    unit: str  #: of all numbers
+    claimed: float  #: by the run
+    known: float  #: otherwise; NaN: not known
+    allowed: float  #: largest difference between the two
 
     @property
     def ok(self) -> bool | None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hil.recording import OpenRecord
 
 FloatArray = NDArray[np.floating[Any]]
+Line = tuple[FloatArray, FloatArray]
 # Stretches of a line: about one a pixel of a panel.
 _BINS = 700
 # A panel shows no smaller part of its values than this.
@@ -43,7 +44,7 @@ def decimated(t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def over_time(
     ticks: Recorded, scales: Mapping[str, float | FloatArray], may_lack: Collection[str] = ()
-) -> dict[str, list[tuple[FloatArray, FloatArray]]]:
+) -> dict[str, list[Line]]:
     """Lines of fields of ticks over time, decimated block by block, as `decimated` does it with all at once.
 
     Args:
@@ -68,7 +69,7 @@ def over_time(
         for field, scale in scales.items():
             values = rows[field].reshape(whole, math.prod(rows.dtype[field].shape)) * scale
             lines[field].append([_extremes(t_s, line, size) if size > 2 else (t_s, line) for line in values.T])
-    joined: dict[str, list[tuple[FloatArray, FloatArray]]] = {}
+    joined: dict[str, list[Line]] = {}
     for field, parts in lines.items():
         of_elements = [zip(*line, strict=True) for line in zip(*parts, strict=True)]
         joined[field] = [(np.concatenate(t_s), np.concatenate(values)) for t_s, values in of_elements]
@@ -110,6 +111,23 @@ def _axle(wheel: str) -> str:
 def plot_line(axes: Axes, form: FigureForm, t_s: FloatArray, values: FloatArray, lw: float = 1.2, **style: Any) -> None:
     """Draw values over time, decimated, as wide as the form wants it."""
     axes.plot(*decimated(t_s, values), lw=form.line(lw), **style)
+
+
+def new_figure(form: FigureForm, screen_in: tuple[float, float], print_mm: tuple[float, float]) -> Figure:
+    """A figure of this size on the screen [in], or in the heights of a single and a double column [mm]."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # half a second to import, which colours do not need
+    from matplotlib.figure import Figure
+
+    figure = Figure(form.size_in(screen_in, print_mm), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def plot_wheels(axes: Axes, form: FigureForm, layout: Layout, lines: Sequence[Line], *, named: bool = True) -> None:
+    """Draw the line of each wheel, times [s] and values, with its name for a legend or without."""
+    for wheel in wheels_in_order(layout):
+        name = layout.wheels[wheel].replace("_", " ") if named else None
+        plot_line(axes, form, *lines[wheel], label=name, **wheel_style(layout, wheel))
 
 
 def mark_phases(panels: Sequence[Axes], form: FigureForm, record: OpenRecord) -> None:

@@ -1,7 +1,4 @@
-"""How good the observer was: its errors against the true motion, and what became of each instrument.
-
-What a drive told of the soil, and which soil the goal max_traction was worked out for.
-"""
+"""How good the observer was against the true motion, and what a drive told of the soil."""
 
 from __future__ import annotations
 

@@ -59,16 +59,7 @@ def run_line(record: OpenRecord, summary: Mapping[str, Any], run: str) -> str:
 def frame_figure(
     figure: Figure, form: FigureForm, what: str, record: OpenRecord, summary: Mapping[str, Any], run: str
 ) -> None:
-    """Over a figure what was done and how it was judged, which is its label, too; below it, of which run it is.
-
-    Args:
-        figure: with a constrained layout.
-        form: its width.
-        what: was done, in a few words.
-        record: of the run.
-        summary: as in `summary.json`.
-        run: name of the run's folder.
-    """
+    """Over a figure what was done and how it was judged, which is its label, too; below it, of which run it is."""
     verdict = "accepted" if summary.get("accepted") else "not accepted: " + "; ".join(summary.get("reasons") or [])
     title, words = f"{what}: {verdict}", run_line(record, summary, run)
     figure.suptitle(title[: 150 if form.columns == 2 else 60], x=0.01, ha="left", fontsize=form.font(12.0))
@@ -79,18 +70,7 @@ def frame_figure(
 
 
 def save_figure(figure: Figure, path: Path, title: str, facts: Mapping[str, str], form: FigureForm) -> None:
-    """Write a figure of a run, as `write_figure` does.
-
-    Args:
-        figure: drawn, without a canvas or with one.
-        path: ends with .png, .pdf or .svg.
-        title: of the figure, in a few words.
-        facts: by key, of `facts_of`.
-        form: as it was drawn for; its notice is written across the figure.
-
-    Raises:
-        ValueError: another ending.
-    """
+    """Write a figure of a run, as `write_figure` does. Raises ValueError: another ending."""
     if form.notice:
         for y in (0.25, 0.75):  # twice, so that no half of it does without
             stamp(figure, f"NOT VERIFIED\n{form.notice}", y, fontsize=form.font(16.0), line=form.line(3.0))
@@ -102,13 +82,6 @@ def write_figure(figure: Figure, path: Path, title: str, facts: Mapping[str, str
 
     PNG: a text chunk for each fact. PDF: title, and all facts under Keywords. SVG: title, description, and a keyword
     for each fact. No time of day in any of them. The file is whole, or as it was before.
-
-    Args:
-        figure: drawn, without a canvas or with one.
-        path: ends with .png, .pdf or .svg.
-        title: of the figure, in a few words.
-        facts: by key.
-        dpi: of a PNG, and of what is an image in the others.
 
     Raises:
         ValueError: another ending.

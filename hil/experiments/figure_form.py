@@ -13,19 +13,14 @@ FORMATS = ("png", "pdf", "svg")
 
 
 class FigureForm(NamedTuple):
-    """Width of a figure, and what must stand across it.
+    """Width of a figure, and what must stand across it."""
 
-    Attributes:
-        width: screen, as a run leaves it; single or double column of a journal.
-        notice: why record and summary are not to be trusted; empty if they are.
-    """
-
-    width: Width = "screen"
-    notice: str = ""
+    width: Width = "screen"  #: screen, as a run leaves it; single or double column of a journal
+    notice: str = ""  #: why record and summary are not to be trusted; empty if they are
 
     @property
     def columns(self) -> int:
-        """Panels beside each other."""
+        """Panels next to each other."""
         return 1 if self.width == "single" else 2
 
     def size_in(self, screen: tuple[float, float], heights_mm: tuple[float, float]) -> tuple[float, float]:

@@ -39,19 +39,12 @@ NEAR_NS = 50_000_000
 
 
 class _LoadBalance(NamedTuple):
-    """What the wheels together have to bear, and when they did not.
+    """What the wheels together have to bear, and when they did not."""
 
-    Attributes:
-        weight_N: along the ground's normal.
-        normal: (3,) of the ground, world axes; on a height map or a profile upright.
-        pull_N: (3,) on the base, in its axes, where no row has a measured one.
-        lost_ns: times of the ticks at which the wheels bore too much or too little, in order.
-    """
-
-    weight_N: float
-    normal: FloatArray
-    pull_N: FloatArray
-    lost_ns: NDArray[np.int64]
+    weight_N: float  #: along the ground's normal
+    normal: FloatArray  #: (3,) of the ground, world axes; on a height map or a profile upright
+    pull_N: FloatArray  #: (3,) on the base, in its axes, where no row has a measured one
+    lost_ns: NDArray[np.int64]  #: times of the ticks at which the wheels bore too much or too little, in order
 
     def kept(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Where the loads are known and there is no such tick near; of rows with the rover's motion."""
@@ -87,13 +80,7 @@ class _LoadBalance(NamedTuple):
 
 
 def balance_of(rig: Rig, rover: Rover, ticks: Recorded) -> _LoadBalance:
-    """The balance of a run.
-
-    Args:
-        rig: that ran.
-        rover: of its nominal model.
-        ticks: rows of its record, which have the rover's motion.
-    """
+    """The balance of a run."""
     nominal = rig.nominal
     terrain = nominal.ground.terrain
     normal = np.array((0.0, 0.0, 1.0) if terrain is None else terrain.normal)
@@ -112,25 +99,19 @@ def known(rows: NDArray[Any]) -> NDArray[Any]:
 
 # Statics are solved for so many ticks of a run at most, evenly spread, the first and the last among them.
 MOST_INSTANTS = 20
-# Fewer wheels than this are not held by statics: a single wheel hangs on a carriage.
+# Fewer wheels than this are not held by statics: a carriage holds a single wheel.
 _FEWEST = 3
 # The summary's key of the time that is left out (`balance_of`); a version that left out none has no such.
 LEFT_OUT = "disturbed_s"
 
 
 class Mobility(NamedTuple):
-    """The metrics at some ticks of a run.
+    """The metrics at some ticks of a run."""
 
-    Attributes:
-        t_s: (ticks,) times from the start of the run.
-        load_share: (ticks, wheels) of each wheel's normal force in their sum.
-        stability_deg: (ticks,) `models.statics.stability_margin`; NaN: the contacts span no polygon.
-        friction_needed: (ticks,) `models.statics.least_friction`; infinite where no friction holds the rover still.
-    """
-
-    t_s: NDArray[Any]
-    load_share: NDArray[Any]
-    stability_deg: NDArray[Any]
+    t_s: NDArray[Any]  #: (ticks,) times from the start of the run
+    load_share: NDArray[Any]  #: (ticks, wheels) of each wheel's normal force in their sum
+    stability_deg: NDArray[Any]  #: (ticks,) `models.statics.stability_margin`; NaN: the contacts span no polygon
+    #: (ticks,) `models.statics.least_friction`; infinite where no friction holds the rover still
     friction_needed: NDArray[Any]
 
 
@@ -146,13 +127,7 @@ def mobility(rig: Rig, ticks: Recorded, most: int = MOST_INSTANTS) -> Mobility |
     The contact points lie on the rims, sinkage left out. Only weight, drawbar pull and the recorded torques of
     cylinders act: what accelerates the rover does not count. Driven joints bear whatever torque it takes.
 
-    Args:
-        rig: that ran.
-        ticks: rows of its record.
-        most: so many ticks at most, evenly spread.
-
-    Returns:
-        None: the rover has no ground, hangs on a carriage, or its record has no motion.
+    Returns None: the rover has no ground, is held by a carriage, or its record has no motion.
     """
     rover = _standing_rover(rig, ticks)
     return None if rover is None else _metrics(rig, rover, balance_of(rig, rover, ticks), ticks, most)

@@ -1,4 +1,4 @@
-"""What a run says of the rover's motion, beside what is known: the truth of a simulated rig, or what is measured.
+"""What a run says of the rover's motion, next to what is known: the truth of a simulated rig, or what is measured.
 
 A difference is allowed that follows from what the twin is not told (decision 111):
 
@@ -110,7 +110,7 @@ def motion_claims(run: FinishedRun, *, loads: bool = True) -> list[Claim]:
 
 
 def traction_claims(run: FinishedRun, summary: Summary) -> list[Claim]:
-    """What load cell and instruments measured of a traction, beside the simulated rig's own; none of a real rig.
+    """What load cell and instruments measured of a traction, next to the simulated rig's own; none of a real rig.
 
     Allowed are three standard deviations of what each states of itself, and a hundredth. What the twin says of slip and
     speed is not asked: where nothing measures them, they are the simulated rig's.

@@ -33,17 +33,11 @@ _MEASURED, _LEFT_OUT = "#ee7733", ("rejected", "left_out", "stale")
 
 
 class _MeasuredDrive(NamedTuple):
-    """What the instrument outside the rover saw.
+    """What the instrument outside the rover saw."""
 
-    Attributes:
-        t_s: (n,) of each reading [s].
-        ahead_m: (n,) place of the base along the rig's x [m].
-        speed_mps: (n,) its change [m/s].
-    """
-
-    t_s: Floats
-    ahead_m: Floats
-    speed_mps: Floats
+    t_s: Floats  #: (n,) of each reading [s]
+    ahead_m: Floats  #: (n,) place of the base along the rig's x [m]
+    speed_mps: Floats  #: (n,) its change [m/s]
 
 
 def instruments_of(record: OpenRecord) -> tuple[str, ...]:

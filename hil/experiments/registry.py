@@ -127,7 +127,7 @@ def draw(
         record: of the run.
         summary: as in `summary.json`.
         folder: where it goes.
-        form: its width, and why record and summary are not to be trusted. Each such figure has a name of its own:
+        form: its width, and why record and summary are not to be trusted. Each such figure has another name:
             trial.png, trial.single.pdf, trial.unverified.png.
         to: format, of `figure_form.FORMATS`.
 

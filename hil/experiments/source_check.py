@@ -3,8 +3,8 @@
 While the rover drives, a drift of a few mm/s looks like wheels that are larger than the config says. At rest only a
 rover that still creeps, or a body that settles, looks like it. What is found bounds the drift; it makes no run invalid.
 
-A reading that is later than its time says shows where the wheels start and stop: there the way of the readings is held
-against the way of the rims, with a factor between them, for the slip. The observer, which the readings have moved, has
+A reading that is later than its time says shows where the wheels start and stop: there the path of the readings is held
+against that of the rims, with a factor between them, for the slip. The observer, which the readings have moved, has
 no part in it but for the tilt of the body. A run whose readings are late, or early, beyond chance is not accepted.
 """
 
@@ -32,7 +32,7 @@ _AFTER_NS, _STANDS_NS = 200_000_000, 3_000_000_000
 _RIM_MPS, _SETTLES_NS, _CREEPS_M = 0.005, 1_000_000_000, 1e-4
 # Shorter than this [s], or with fewer readings, a rest says nothing.
 _LEAST_S, _LEAST_READINGS = 0.5, 8
-# The rims' speed is taken so often [ns], and over so long a way beside a start or a stop [m]. It changes until it has
+# The rims' speed is taken so often [ns], and over so long a way around a start or a stop [m]. It changes until it has
 # been this share of its largest one.
 _EVERY_NS, _BESIDE_M, _RAMP = 10_000_000, 0.25, 0.9
 # A delay further from 0 than so many standard deviations is no chance, as in `hil.experiments.motion_claims`.
@@ -40,29 +40,18 @@ _CHANCE = 3.0
 
 
 class Drift(NamedTuple):
-    """How fast the readings of a standing rover move.
-
-    Attributes:
-        rate_mps: of the measured place.
-        sd_mps: standard deviation of each coordinate's rate.
-    """
+    """How fast the readings of a standing rover move."""
 
     rate_mps: float
     sd_mps: float
 
 
 class SourceCheck(NamedTuple):
-    """What a run says of its instrument outside.
+    """What a run says of its instrument outside."""
 
-    Attributes:
-        drift: at the end of the run; None: not known, as where the rover did not stand there.
-        late_s: how much later than their times say the readings are; None: not known.
-        unseen: why it is not known.
-    """
-
-    drift: Drift | None = None
-    late_s: Number | None = None
-    unseen: str = ""
+    drift: Drift | None = None  #: at the end of the run; None: not known, as where the rover did not stand there
+    late_s: Number | None = None  #: how much later than their times say the readings are; None: not known
+    unseen: str = ""  #: why it is not known
 
     def reasons(self) -> list[str]:
         """Why the run is not accepted."""
@@ -194,10 +183,10 @@ def _ends(rig: Rig, t_s: Floats, rims: Floats) -> Iterator[tuple[float, float, b
 
 
 def _beside(rig: Rig, motion: MotionConfig, readings: Readings, arms: Floats, rims: Floats, *, starts: bool) -> Number:
-    """How late the readings beside a start or a stop are.
+    """How late the readings around a start or a stop are.
 
     What the fit does not know is in the standard deviation: how far the soil is sheared, one way before the start, both
-    ways after the stop; the slip while the speed changes, from none to twice that beside it; and, of a point that is
+    ways after the stop; the slip while the speed changes, from none to twice that next to it; and, of a point that is
     not at the ground, the tilt of the body by wheels that sink in otherwise than the twin's (`estimation`).
     """
     config, (turned_s, speed) = rig.config, rims.T

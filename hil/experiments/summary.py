@@ -1,9 +1,4 @@
-"""summary.json: the part that every run has, whatever its experiment.
-
-Means of fields of ticks that are seen block by block.
-
-Quantiles of times that are seen block by block: exact, and of a long run no larger than of a short one.
-"""
+"""summary.json: the part that every run has, and means and quantiles of values that are seen block by block."""
 
 from __future__ import annotations
 
@@ -33,9 +28,6 @@ class FieldMeans:
 
     Args:
         axes: over which each field is summed: 0, its elements apart, or None, all of them together.
-
-    Attributes:
-        count: of the rows.
     """
 
     def __init__(self, axes: Mapping[str, int | None]) -> None:
@@ -70,16 +62,11 @@ SHARES = {"p50": 0.5, "p99": 0.99, "p99_9": 0.999, "max": 1.0}
 
 
 class TimeCounts:
-    """How often each time came: whole ns, of which many ticks have the same.
-
-    Attributes:
-        times_ns: (values,) those that came, rising [ns].
-        counts: (values,) how often.
-    """
+    """How often each time came: whole ns, of which many ticks have the same."""
 
     def __init__(self) -> None:
-        self.times_ns: NDArray[np.int64] = np.zeros(0, np.int64)
-        self.counts: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.times_ns: NDArray[np.int64] = np.zeros(0, np.int64)  #: (values,) those that came, rising [ns]
+        self.counts: NDArray[np.int64] = np.zeros(0, np.int64)  #: (values,) how often
 
     def add(self, times_ns: NDArray[Any]) -> None:
         """Count times (n,) [ns]."""

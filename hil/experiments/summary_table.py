@@ -23,11 +23,7 @@ LISTED = 50
 
 
 def machine_summary(events: Events) -> dict[str, Any]:
-    """Key `machine` of a summary: stalls in order of time; simultaneous stalls of several processors count as one.
-
-    Args:
-        events: of the record, rows of `EVENT`.
-    """
+    """Key `machine` of a summary: stalls in order of time; simultaneous stalls of several processors count as one."""
     stalls = merged(Stall(row["t_ns"].item(), round(row["value"] * 1e6)) for row in named(events, STALL))
     longest = sorted(sorted(stalls, key=lambda stall: -stall.length_ns)[:LISTED])
     return {
@@ -46,11 +42,7 @@ def simulated_rig_summary(events: Events) -> dict[str, Any]:
 
 
 def long_ticks_summary(events: Events) -> dict[str, Any]:
-    """Key `loop.long_ticks` of a summary.
-
-    Args:
-        events: of the record, rows of `EVENT`.
-    """
+    """Key `loop.long_ticks` of a summary."""
     rows = events[np.isin(events["name"], (INTERRUPTED.encode(), LONG.encode()))]
     longest = rows[np.argmax(rows["value"])] if len(rows) else None
     return {
@@ -65,29 +57,19 @@ Rows = list[tuple[str, str]]
 
 
 class SummaryKey(NamedTuple):
-    """A result of a run, declared once: the terminal, verdicts, lists and the reference take it from here.
+    """A result of a run, declared once: the terminal, verdicts, lists and the reference take it from here."""
 
-    Attributes:
-        key: of the summary; several with commas between, of one explanation or one row. In a row the half-width of the
-            first one's 95 % interval (`_u95`) stands behind it, and who knows it (`_from`) in the name.
-        words: what it is, as Markdown of docs/reference/summary.md; empty: said with the result before.
-        name: of its row in the terminal; empty: it has none there.
-        digits: after the point there.
-        unit: there.
-        scale: from the unit that the key ends in to that one.
-        main: name in a verdict and in lists of runs, in the unit of the key; empty: these leave it out.
-        when: key that is not null where the row is there; empty: always.
-        rows: makes several rows of its value; they take the place of the one that `name` names.
-    """
-
+    #: of the summary; several with commas between, of one explanation or one row. In a row the half-width of the first
+    #: one's 95 % interval (`_u95`) stands behind it, and who knows it (`_from`) in the name
     key: str
-    words: str
-    name: str = ""
-    digits: int = 0
-    unit: str = ""
-    scale: float = 1.0
-    main: str = ""
-    when: str = ""
+    words: str  #: what it is, as Markdown of docs/reference/summary.md; empty: said with the result before
+    name: str = ""  #: of its row in the terminal; empty: it has none there
+    digits: int = 0  #: after the point there
+    unit: str = ""  #: there
+    scale: float = 1.0  #: from the unit that the key ends in to that one
+    main: str = ""  #: name in a verdict and in lists of runs, in the unit of the key; empty: these leave it out
+    when: str = ""  #: key that is not null where the row is there; empty: always
+    #: makes several rows of its value; they take the place of the one that `name` names
     rows: Callable[[Any], Rows] | None = None
 
     @property
@@ -149,7 +131,7 @@ def result_rows(results: Sequence[SummaryKey], summary: Mapping[str, Any]) -> Ro
 
 
 def inner(*results: SummaryKey) -> Callable[[Any], Rows]:
-    """Makes the rows of a section with results of its own, or of a list of such sections, step by step."""
+    """Makes the rows of a section with separate results, or of a list of such sections, step by step."""
 
     def rows(value: Any) -> Rows:
         if isinstance(value, Mapping):

@@ -3,7 +3,7 @@
 What was measured of the traction of a rover: pull, slip, speed and wheel loads, means of the measurement.
 
 On a rig that measures its motion, slip, speed and pull are measured, with intervals, and what a simulated rig knows
-stands beside them.
+stands next to them.
 """
 
 from __future__ import annotations
@@ -31,20 +31,10 @@ from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.recording.content import in_blocks
 from models.plant.towing import Traction
 
-
-class _ThrottleState(IntEnum):
-    """State of a traction experiment; numbers as for the states of an impact trial where they are alike."""
-
-    IDLE = 0
-    ARMED = 1
-    RAMP = 2
-    STOPPING = 4
-    DONE = 5
-    ABORTED = 6
-    SETTLE = 7
-    MEASURE = 8
-
-
+# State of a traction experiment; numbers as for the states of an impact trial where they are alike.
+_ThrottleState = IntEnum("_ThrottleState", {
+    "IDLE": 0, "ARMED": 1, "RAMP": 2, "STOPPING": 4, "DONE": 5, "ABORTED": 6, "SETTLE": 7, "MEASURE": 8,
+})  # fmt: skip
 # faster in a tick, see hil.experiments.base
 IDLE, ARMED, RAMP, STOPPING, DONE, ABORTED, SETTLE, MEASURE = _ThrottleState
 DRIVING = (RAMP, SETTLE, MEASURE)
@@ -81,10 +71,7 @@ RESULTS = (
 
 
 class ThrottleExperiment(Experiment):
-    """Idle until armed, then the throttle by a ramp, a time to settle, the measurement, and a cut.
-
-    Args: as `Experiment`; the section of the config is a `ThrottleConfig`.
-    """
+    """Idle until armed, then the throttle by a ramp, a time to settle, the measurement, and a cut."""
 
     states = _ThrottleState
     results: ClassVar[Sequence[SummaryKey]] = RESULTS
@@ -95,11 +82,10 @@ class ThrottleExperiment(Experiment):
         assert isinstance(throttle, ThrottleConfig)
         self._ramp_s = throttle.ramp_s
         lengths_s = {RAMP: throttle.ramp_s, SETTLE: throttle.settle_s, MEASURE: throttle.measure_s}
-        self._lengths_ns = {state: round(seconds * 1e9) for state, seconds in lengths_s.items()}
-        self._next = {RAMP: SETTLE, SETTLE: MEASURE, MEASURE: STOPPING}
+        lengths_ns: dict[IntEnum, int] = {state: round(seconds * 1e9) for state, seconds in lengths_s.items()}
+        self._pass_through({**lengths_ns, STOPPING: rest_ns(rig.config.motion)})
         wheels = len(rig.layout.wheels)
         self._zeros = rig.layout.zero_speeds
-        self._after_ns = rest_ns(rig.config.motion)
         self._speeds = tuple(throttle.speed_mps / radius_m for radius_m in rig.config.wheel_radii_m)
         self._duty = () if throttle.duty is None else (throttle.duty,) * wheels
         controlled = rig.layout.controls_loads
@@ -116,20 +102,12 @@ class ThrottleExperiment(Experiment):
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
         """The goal of this tick."""
-        t_ns = samples.t_ns
-        if self._begin_or_end(samples, estimate, safe):
-            pass
-        elif self.state == ARMED and self._may_start(samples):
-            self._enter(RAMP, t_ns)
-        elif self.state in DRIVING and t_ns - self._since_ns >= self._lengths_ns[_ThrottleState(self.state)]:
-            self._enter(self._next[_ThrottleState(self.state)], t_ns)
-        elif self.state == STOPPING and t_ns - self._since_ns >= self._after_ns:
-            self._enter(DONE, t_ns)
+        self._advance(samples, estimate, safe)
         if self.state not in DRIVING:
             return Goal(self.state, True, speed_radps=self._zeros)
         share = 1.0
         if self.state == RAMP:  # never 0 while driving, which is a cut by duty
-            share = min(max((t_ns - self._since_ns) * 1e-9 / self._ramp_s, 1e-3), 1.0)
+            share = min(max((samples.t_ns - self._since_ns) * 1e-9 / self._ramp_s, 1e-3), 1.0)
         if self._duty:
             duty = tuple([share * duty for duty in self._duty])
             return Goal(self.state, False, speed_radps=self._zeros, loads=self._loads, duty=duty)
@@ -138,13 +116,7 @@ class ThrottleExperiment(Experiment):
 
 
 def wanted_loads(mode: TractionModeName, heavy_share: float, wheels: tuple[str, ...]) -> LoadGoal:
-    """The wanted distribution of the wheel loads.
-
-    Args:
-        mode: of the config.
-        heavy_share: of the heavy axle, front_heavy or rear_heavy; the other wheels share the rest alike.
-        wheels: names.
-    """
+    """The wanted distribution of the wheel loads; wheels of axles that are not heavy share the rest alike."""
     if mode != "front_heavy" and mode != "rear_heavy":  # noqa: PLR1714 - a type checker follows this form
         return load_goal(mode, (), "", wheels)
     heavy = [wheel.startswith(mode.removesuffix("_heavy")) for wheel in wheels]

@@ -28,13 +28,7 @@ class _Columns(Protocol):
 
 
 class RunEvidence:
-    """A finished run.
-
-    Args:
-        config: of the run.
-        ticks: rows of `/tick`.
-        summary: of the experiment; of an impact, keys of `hil.experiments.impact.sensing`.
-    """
+    """A finished run."""
 
     def __init__(self, config: Config, ticks: _Columns, summary: Mapping[str, Any]) -> None:
         self.config, self.ticks, self.summary = config, ticks, summary

@@ -16,11 +16,7 @@ from hil.residuals.table import RESIDUALS
 
 
 class _Mean:
-    """Mean of the newest values of one element, once there are enough of them in a row.
-
-    Attributes:
-        newest: the mean; NaN: there are not enough.
-    """
+    """Mean of the newest values of one element, once there are enough of them in a row."""
 
     def __init__(self, count: int) -> None:
         self._values: deque[float] = deque(maxlen=count)
@@ -43,23 +39,17 @@ class _Mean:
 
 
 class TickResiduals:
-    """Compares running means with the thresholds that the end of a run compares its largest ones with.
-
-    Args:
-        config: of the rig.
-
-    Attributes:
-        watched: whether anything is: `residuals.reaction` is safe, and there are thresholds of such a residual.
-        means: of each element, by residual.
-    """
+    """Compares running means with the thresholds that the end of a run compares its largest ones with."""
 
     def __init__(self, residuals: ResidualsConfig, layout: Layout, rate_hz: int) -> None:
         sheet = residuals.calibration
         known = sheet.thresholds if sheet is not None and residuals.reaction == "safe" else {}
         self._pairs = {name: known[name] for name, row in RESIDUALS.items() if row.in_tick and name in known}
+        #: whether anything is: `residuals.reaction` is safe, and there are thresholds of such a residual
         self.watched = bool(self._pairs)
         count = window_ticks(rate_hz)
         self._elements = {name: RESIDUALS[name].elements(layout) for name in self._pairs}
+        #: of each element, by residual
         self.means = {name: [_Mean(count) for _ in names] for name, names in self._elements.items()}
         none = (math.nan,) * len(layout.wheels)
         self._commands: deque[tuple[float, ...]] = deque(

@@ -1,7 +1,4 @@
-"""Judges a run by the thresholds of its config: what is over one, in words.
-
-Thresholds from good runs.
-"""
+"""Judges a run by the thresholds of its config, and measures thresholds from good runs."""
 
 from __future__ import annotations
 
@@ -65,10 +62,6 @@ class JudgedValue(NamedTuple):
 
 def judge(config: Config, values: Mapping[str, Mapping[str, float]]) -> list[JudgedValue]:
     """Hold the residuals of a run against the thresholds of its config.
-
-    Args:
-        config: of the run.
-        values: by residual and element (`measured`).
 
     Returns:
         Each value that there is a threshold of; none where the thresholds are of other runs (`unlike`).
@@ -141,12 +134,7 @@ def thresholds(configs: Sequence[Config], values: Sequence[Values]) -> dict[str,
     probability that leaves FALSE_MARKS for all values of the run together. It is wider where a good run was further
     away than a normal distribution has it, and never narrower than the residual's resolution.
 
-    Args:
-        configs: of the good runs.
-        values: of the same, by residual and element (`hil.residuals.table.measured`).
-
-    Raises:
-        CalibrationError: too few runs, or runs of different rigs or experiments.
+    Raises CalibrationError: too few runs, or runs of different rigs or experiments.
     """
     from scipy.stats import t as student  # brings a third of a second, which no run has need of
 

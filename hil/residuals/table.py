@@ -1,9 +1,4 @@
-"""The table of residuals: of each measured quantity, what the rest of the rig says it should be.
-
-Residuals of wheels, motors, load channels, cylinders and sample times.
-
-Residuals of the force sensors of an impact.
-"""
+"""The table of residuals: of each measured quantity, what the rest of the rig says it should be."""
 
 from __future__ import annotations
 
@@ -173,7 +168,7 @@ REST_S, GUARD_S = 0.5, 0.1
 
 def share(evidence: RunEvidence) -> Floats:
     """(channels,) share of the impulse, less the one at the middle of the plate."""
-    parts = _impulses(evidence)
+    parts = evidence.numbers("impulse_by_sensor_Ns", len(evidence.config.layout.channels))
     deviation: Floats = parts / parts.sum() - _nominal_shares(evidence.config.triangle, evidence.config.layout)
     return deviation
 
@@ -238,10 +233,6 @@ def spring_peak_N(obstacle: Obstacle, energy_J: float) -> float:
     return float(stiffness * deepest**exponent)
 
 
-def _impulses(evidence: RunEvidence) -> Floats:
-    return evidence.numbers("impulse_by_sensor_Ns", len(evidence.config.layout.channels))
-
-
 def _borne(plate: DaqConfig | None) -> float:
     """Part of both wheels' blow that the sensors bear: one wheel hits the instrumented plate, both have bumpers."""
     return 1.0 if plate is None else 0.5
@@ -256,31 +247,18 @@ def _nominal_shares(triangle: DaqConfig | None, layout: Layout) -> Floats:
 
 
 class Residual(NamedTuple):
-    """One residual.
+    """One residual."""
 
-    Attributes:
-        name: in configs and summaries.
-        unit: of its values.
-        compares: what with what, in words.
-        look_at: what the person at the rig looks at, if it is over its threshold.
-        resolution: least distance of a threshold from the mean of the good runs: smaller ones do not matter.
-        needs: whether a rig has what it compares.
-        elements: names of its values, by the rig's layout.
-        values: (elements,) of a run; NaN: the run does not say.
-        in_tick: whether a tick can judge it.
-        impact: it is one of impact trials.
-    """
-
-    name: ResidualName
-    unit: str
-    compares: str
-    look_at: str
-    resolution: float
-    needs: Callable[[Layout], bool]
-    elements: Callable[[Layout], tuple[str, ...]]
-    values: Callable[[RunEvidence], Floats]
-    in_tick: bool = False
-    impact: bool = False
+    name: ResidualName  #: in configs and summaries
+    unit: str  #: of its values
+    compares: str  #: what with what, in words
+    look_at: str  #: what the person at the rig looks at, if it is over its threshold
+    resolution: float  #: least distance of a threshold from the mean of the good runs: smaller ones do not matter
+    needs: Callable[[Layout], bool]  #: whether a rig has what it compares
+    elements: Callable[[Layout], tuple[str, ...]]  #: names of its values, by the rig's layout
+    values: Callable[[RunEvidence], Floats]  #: (elements,) of a run; NaN: the run does not say
+    in_tick: bool = False  #: whether a tick can judge it
+    impact: bool = False  #: it is one of impact trials
 
 
 def _any_channels(layout: Layout) -> bool:

@@ -1,9 +1,4 @@
-"""Arming checks: the conditions that must hold before anything may move.
-
-Arming checks of how old the calibrations are, by the dates in their sheets.
-
-Limits of the air cylinders that the config alone decides: pressure, and torque on a bogie (MacMahon 2016, 6.1).
-"""
+"""Arming checks: the conditions that must hold before anything may move."""
 
 from __future__ import annotations
 
@@ -47,14 +42,7 @@ class NotArmedError(Exception):
 
 
 def arming_checks(rig: Rig, samples: Samples, estimate: Estimate, faults: Sequence[str]) -> list[Check]:
-    """All arming checks on the values of a tick, both passed and failed.
-
-    Args:
-        rig: that is to be armed.
-        samples: of this tick.
-        estimate: of this tick, sensors zeroed.
-        faults: names of the faults latched.
-    """
+    """All arming checks on the values of a tick, both passed and failed."""
     limits, links = rig.limits, rig.layout.links
     to_do = "remove the cause of each latched fault, then clear it by its number"
     checks = [Check("fault latch", not faults, ", ".join(faults) or "none", "none", to_do)]
@@ -62,7 +50,8 @@ def arming_checks(rig: Rig, samples: Samples, estimate: Estimate, faults: Sequen
         checks.append(age_check(limits, samples.daq_age_ns * 1e-6))
     newest = {name: getattr(samples, name) for name in AGED if name in links}
     for name, sample in newest.items():
-        checks.append(_fresh(name, samples.t_ns - sample.t_ns, getattr(limits, f"{name}_age_ms")))
+        age_ms, key = (samples.t_ns - sample.t_ns) * 1e-6, f"{name}_age_ms"
+        checks.append(_at_most(f"{name} sample age", age_ms, getattr(limits, key), "ms", f"limits.{key}", _SILENT))
     checks += [
         _confirmed(name, sample.acknowledged_ns, ROLES[name].held)
         for name, sample in newest.items()
@@ -153,10 +142,6 @@ def disk_check(folder: Path) -> Check:
     return Check("disk space", free >= DISK_NEEDED, f"{free / 1e6:.0f} MB free", allowed, to_do)
 
 
-def _fresh(device: str, age_ns: int, allowed_ms: float) -> Check:
-    return _at_most(f"{device} sample age", age_ns * 1e-6, allowed_ms, "ms", f"limits.{device}_age_ms", _SILENT)
-
-
 def _confirmed(device: str, acknowledged_ns: int, what: str) -> Check:
     """Before arming only the safe state has been commanded, so any confirmation confirms that state."""
     ok = acknowledged_ns >= 0
@@ -177,12 +162,7 @@ def today() -> date:
 
 
 def calibration_checks(rig: Rig, today: date) -> list[Check]:
-    """One for each calibration sheet of a rig: its date and its age.
-
-    Args:
-        rig: of the config. What has no sheet is not checked.
-        today: date to count from.
-    """
+    """One for each calibration sheet of a rig: its date and its age."""
     return [_check(key, dated, today, rig.limits.calibration_days) for key, dated in _dates(rig)]
 
 

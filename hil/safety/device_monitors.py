@@ -1,11 +1,4 @@
-"""Watches the blocks of one data acquisition: rows 1 to 4 and 7 of the fault table.
-
-Compares measured motor currents, supply voltages and pressures with their limits: rows 30 and 31 of the table.
-
-Whether each wheel turns that is commanded to: row 38 of the fault table.
-
-Compares the pressure of each chamber with the commanded one: row 17 of the fault table.
-"""
+"""Monitors of samples, measured values, wheels and valves: rows 1 to 4, 7, 17, 30, 31 and 38 of the fault table."""
 
 from __future__ import annotations
 
@@ -30,12 +23,13 @@ from hil.messages.fault import (
     Fault,
 )
 from hil.messages.layout import Layout
-from hil.messages.stages import Command, Samples
+from hil.messages.stages import Command, Estimate, LoadState, Samples
 
 if TYPE_CHECKING:
     from hil.config.rig import Rig
 
 
+# Latches a fault: fault, value, limit, description.
 Latch = Callable[[Fault, float, float, str], None]
 
 
@@ -50,15 +44,7 @@ class _Reading(NamedTuple):
 
 
 class MeasuredMonitor:
-    """Watches what the config limits, and what a driver therefore measures.
-
-    Args:
-        layout: of the rig.
-        limits: of it.
-
-    Attributes:
-        watched: whether anything is.
-    """
+    """Watches what the config limits, and what a driver therefore measures."""
 
     def __init__(self, layout: Layout, limits: LimitsConfig) -> None:
         self._layout = layout
@@ -115,7 +101,7 @@ def _checks(readings: Iterator[_Reading]) -> list[Check]:
         both = (("at least", least), ("at most", most))
         sides = [f"{side} {limit:g}" for side, limit in both if limit is not None]
         allowed = f"{' and '.join(sides)} {reading.unit}" if sides else "any: it is only marked"
-        to_do = "measure it by hand; then mend its cause, its sensor, or the limit in the config"
+        to_do = "measure it by hand; then repair its cause, its sensor, or the limit in the config"
         checks.append(Check(reading.name, ok, found, f"{allowed} ({reading.key})", to_do))
     return checks
 
@@ -201,9 +187,6 @@ class ValveMonitor:
 
     Args:
         rig: that is watched; without `devices.valves.moves_within_s`, or with a supply pressure of 0, nothing is.
-
-    Attributes:
-        watched: whether anything is checked.
     """
 
     def __init__(self, rig: Rig) -> None:
@@ -258,9 +241,6 @@ class ValveMonitor:
         return f"valve {self._names[valve]} is {commanded} for {late} and has {found}, allowed: {allowed}"
 
 
-# Latches a fault: fault, value, limit, description.
-
-
 class BlockMonitor:
     """Checks what a tick took in from one data acquisition.
 
@@ -288,19 +268,10 @@ class BlockMonitor:
             detail = f"{self._device}: newest sample is {age_ms:.1f} ms old"
             latch(Fault.SENSOR_DROPOUT, age_ms, self.age_limit_ns * 1e-6, detail)
 
-    def check_blocks(
-        self,
-        blocks: Sequence[DaqBlock],
-        gap: int,
-        *,
-        finite: bool,
-        saturated: bool,
-        still: Sequence[int],
-        latch: Latch,
-    ) -> None:
+    def check_blocks(self, blocks: Sequence[DaqBlock], gap: int, found: Estimate | LoadState, latch: Latch) -> None:
         """Check the blocks of a tick that took in any: missing blocks, samples not finite, frozen, saturated."""
-        device = self._device
-        self._bad_ticks = 0 if finite else self._bad_ticks + 1
+        device, still = self._device, found.still
+        self._bad_ticks = 0 if found.finite else self._bad_ticks + 1
         if gap > GAP_ALLOWED:
             detail = f"{device}: {gap} blocks of samples are missing in a row, allowed: {GAP_ALLOWED}"
             latch(Fault.SEQUENCE_GAP, gap, GAP_ALLOWED, detail)
@@ -309,7 +280,7 @@ class BlockMonitor:
                 if count >= allowed:
                     detail = f"{device}: {name} has not changed in {count} samples ({self._setting})"
                     latch(Fault.SENSOR_STALE, count, allowed, detail)
-        if saturated or any(True in block.overload for block in blocks):
+        if found.saturated or any(True in block.overload for block in blocks):
             latch(Fault.ADC_SATURATED, math.nan, math.nan, f"{device}: a channel at the end of its range")
         if self._bad_ticks > BAD_TICKS_ALLOWED:
             detail = f"{device}: samples that are not finite in 3 reads in a row"

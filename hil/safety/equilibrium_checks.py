@@ -1,7 +1,4 @@
-"""Whether the rover stands and drives on all its wheels: what statics predict of the nominal rover before it moves.
-
-What statics say of a rig, computed once for the runs of a campaign, which differ in what statics do not ask.
-"""
+"""Whether the rover stands and drives on all its wheels: what statics predict of the nominal rover before it moves."""
 
 from __future__ import annotations
 
@@ -54,29 +51,17 @@ def kept_statics(compute: Callable[Concatenate[Rig, P], T]) -> Callable[Concaten
 
 
 class _PredictedState(NamedTuple):
-    """One state of the nominal rover, in the models' units.
+    """One state of the nominal rover, in the models' units."""
 
-    Attributes:
-        words: which one, for people.
-        why_not: why there is none, then all else is 0; "": it exists.
-        wheel: name of the wheel that bears least.
-        load: of that wheel [N].
-        joint: name of the suspension joint nearest to a stop, or beyond it; "": none has stops.
-        angle: of that joint [rad].
-        stop: the stop [rad].
-        tilt: of the main body to the horizontal [rad].
-        clearance: of the main body over the ground [m]; infinity: it has no size.
-    """
-
-    words: str
-    why_not: str = ""
-    wheel: str = ""
-    load: float = 0.0
-    joint: str = ""
-    angle: float = 0.0
-    stop: float = 0.0
-    tilt: float = 0.0
-    clearance: float = 0.0
+    words: str  #: which one, for people
+    why_not: str = ""  #: why there is none, then all else is 0; "": it exists
+    wheel: str = ""  #: name of the wheel that bears least
+    load: float = 0.0  #: of that wheel [N]
+    joint: str = ""  #: name of the suspension joint nearest to a stop, or beyond it; "": none has stops
+    angle: float = 0.0  #: of that joint [rad]
+    stop: float = 0.0  #: the stop [rad]
+    tilt: float = 0.0  #: of the main body to the horizontal [rad]
+    clearance: float = 0.0  #: of the main body over the ground [m]; infinity: it has no size
 
 
 def equilibrium_checks(rig: Rig, speeds_mps: Sequence[float] = (), *, steady: bool = False) -> list[Check]:
@@ -107,7 +92,7 @@ def equilibrium_checks(rig: Rig, speeds_mps: Sequence[float] = (), *, steady: bo
         at, stop = (1e3 * one if slides else math.degrees(one) for one in (turned.angle, turned.stop))
         unit = "mm" if slides else "deg"
         angle = f"{turned.joint.replace('_', ' ')} at {at:.1f} {unit} {turned.words}"
-        key = rig.config.rover.key_of(_stop_of(turned.joint))
+        key = rig.config.rover.key_of(f"{turned.joint.rsplit('_', 1)[-1]}_stop")  # bogie_stop of left_bogie
         within = f"up to its stop at {stop:g} {unit} ({key})"
         checks.append(Check("suspension joint", turned.angle <= turned.stop, angle, within, to_do))
     tilted = max(found, key=lambda state: state.tilt)
@@ -168,11 +153,6 @@ def _judged(standing: SteadyRover, words: str) -> _PredictedState:
         tilt_of(q),
         standing.clearance(q),
     )
-
-
-def _stop_of(joint: str) -> str:
-    """Parameter of a rover that has the stop of a joint: bogie_stop of left_bogie."""
-    return f"{joint.rsplit('_', 1)[-1]}_stop"
 
 
 def _to_do(rig: Rig) -> str:

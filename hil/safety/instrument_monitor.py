@@ -1,7 +1,4 @@
-"""Watches the instruments of motion: rows 33 and 40 of the fault table.
-
-One instrument of motion as the safety monitor sees it: its newest reading, and what is wrong with it.
-"""
+"""Watches the instruments of motion: rows 33 and 40 of the fault table."""
 
 from __future__ import annotations
 
@@ -28,12 +25,7 @@ _PLAYED_BACK = "it plays a recording back, allowed: live readings; switch it to 
 
 
 class _Spread:
-    """Mean and standard deviation of readings, updated in place.
-
-    Attributes:
-        count: of the readings.
-        began_ns: time of the first.
-    """
+    """Mean and standard deviation of readings, updated in place."""
 
     def __init__(self, channels: int) -> None:
         self.count, self.began_ns = 0, 0
@@ -61,10 +53,6 @@ class _Spread:
 
 class InstrumentSource:
     """Watches the readings of one instrument.
-
-    Args:
-        role: of the instrument.
-        config: that has it.
 
     Attributes:
         role: as given.
@@ -223,12 +211,6 @@ class InstrumentMonitor:
 
     What is wrong with one that the experiment needs is latched, as long as it is there. One that it does not need is
     marked once for each cause: the run goes on without it.
-
-    Args:
-        sources: the instruments of the rig, in the order of its layout.
-
-    Attributes:
-        watched: whether there is any.
     """
 
     def __init__(self, sources: Sequence[InstrumentSource]) -> None:

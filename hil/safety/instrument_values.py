@@ -59,11 +59,7 @@ def values_of(role: str, config: UncheckedConfig) -> _InstrumentValues:
 
 
 class _MotionValues:
-    """Place of a point of the rover, as pose, position or distance.
-
-    Args:
-        section: of the config.
-    """
+    """Place of a point of the rover, as pose, position or distance."""
 
     def __init__(self, section: MotionConfig) -> None:
         self._section = section
@@ -136,11 +132,7 @@ class _MotionValues:
 
 
 class _ImuValues:
-    """Specific force and rates of turn: an impact may shake them by any amount within the range of the unit.
-
-    Args:
-        section: of the config.
-    """
+    """Specific force and rates of turn: an impact may shake them by any amount within the range of the unit."""
 
     def __init__(self, section: ImuConfig) -> None:
         self._section = section
@@ -175,13 +167,7 @@ class _ImuValues:
 
 
 class _JointValues:
-    """Angles of joints.
-
-    Args:
-        section: of the config.
-        encoders: in the order of the values of a reading.
-        stops: of each joint [rad]; None: it turns without end.
-    """
+    """Angles of joints [rad]; one without stops (None) turns without end."""
 
     def __init__(
         self,

@@ -1,8 +1,4 @@
-"""Driven joints before arming: within their ranges, and where an encoder on the same joint says.
-
-Watches the driven joints: angles that are numbers, within their ranges, and where they are commanded to be.
-
-Limits the commanded angles of driven joints: range, rate and acceleration; a powered joint begins where it is.
+"""Driven joints: arming checks, monitor, and the limiter of commanded angles.
 
 An angle that is asked for may jump: it is then approached within rate and acceleration, and met without overshoot. That
 only delays a command. One out of its range, or that changes faster than its joint may turn, is a command out of limit.
@@ -28,14 +24,7 @@ Latch = Callable[[Fault, float, float, str], None]
 
 
 class ServoMonitor:
-    """Compares each new sample of the servos with the ranges and with the command of the tick before.
-
-    Args:
-        rig: that is watched.
-
-    Attributes:
-        watched: joints are driven.
-    """
+    """Compares each new sample of the servos with the ranges and with the command of the tick before."""
 
     def __init__(self, rig: Rig) -> None:
         servos, self._joints = rig.config.servos, rig.config.driven_joints
@@ -98,28 +87,16 @@ _ROUNDED_RAD, _ROUNDED = 1e-9, 1.0 + 1e-6
 
 
 class LimitedAngles(NamedTuple):
-    """What may go out to the servos.
+    """What may go out to the servos."""
 
-    Attributes:
-        angle_rad: (servos,) to hold.
-        cut: servo output zero.
-        clamped: what was asked for is out of limit.
-        finite: what was asked for are numbers; if not, all joints hold.
-    """
-
-    angle_rad: ByServo
-    cut: bool
-    clamped: bool = False
-    finite: bool = True
+    angle_rad: ByServo  #: (servos,) to hold
+    cut: bool  #: servo output zero
+    clamped: bool = False  #: what was asked for is out of limit
+    finite: bool = True  #: what was asked for are numbers; if not, all joints hold
 
 
 class ServoLimiter:
-    """One call each tick.
-
-    Args:
-        joints: driven ones, with their limits.
-        rate_hz: of the loop.
-    """
+    """One call each tick."""
 
     def __init__(self, joints: Sequence[DrivenJoint], rate_hz: float) -> None:
         self._joints, self._period_s = joints, 1.0 / rate_hz
@@ -147,7 +124,7 @@ class ServoLimiter:
         if not self._powered and measured is not None:
             self._powered, self._asked, self._speeds = True, (), [0.0] * len(self._joints)
             each = zip(measured.angle_rad, self._joints, strict=True)
-            self._angles = tuple([_clamped(angle, one.low_rad, one.high_rad) for angle, one in each])
+            self._angles = tuple([clamped_to(angle, one.low_rad, one.high_rad) for angle, one in each])
         finite = math.isfinite(sum(asked))
         if not finite:
             asked = ()
@@ -156,15 +133,15 @@ class ServoLimiter:
             last, speed = self._angles[i], self._speeds[i]
             change = joint.acceleration_radps2 * span_s
             if asked:
-                wish = _clamped(asked[i], joint.low_rad, joint.high_rad)
+                wish = clamped_to(asked[i], joint.low_rad, joint.high_rad)
                 asked_speed = (asked[i] - before[i]) / span_s
                 clamped = (
                     clamped or abs(wish - asked[i]) > _ROUNDED_RAD or abs(asked_speed) > joint.rate_radps * _ROUNDED
                 )
                 angle = _towards(wish, asked_speed, last, speed, joint, span_s)
             else:
-                angle = last + (speed - _clamped(speed, -change, change)) * span_s
-            angle = _clamped(angle, joint.low_rad, joint.high_rad)
+                angle = last + (speed - clamped_to(speed, -change, change)) * span_s
+            angle = clamped_to(angle, joint.low_rad, joint.high_rad)
             self._speeds[i] = (angle - last) / span_s
             out.append(angle)
         self._angles, self._asked = tuple(out), asked
@@ -178,14 +155,15 @@ def _towards(wish: float, asked_speed: float, last: float, speed: float, joint: 
     if abs(straight) <= rate * _ROUNDED and abs(straight - speed) <= change * _ROUNDED:
         return wish
     # what it lags behind is made up for by a speed from which it can come down in time
-    asked_speed = _clamped(asked_speed, -rate, rate)
+    asked_speed = clamped_to(asked_speed, -rate, rate)
     behind = wish - asked_speed * span_s - last
     closing = math.sqrt(0.25 * change * change + 2.0 * joint.acceleration_radps2 * abs(behind)) - 0.5 * change
-    wanted = _clamped(asked_speed + math.copysign(closing, behind), -rate, rate)
-    return last + _clamped(wanted, speed - change, speed + change) * span_s
+    wanted = clamped_to(asked_speed + math.copysign(closing, behind), -rate, rate)
+    return last + clamped_to(wanted, speed - change, speed + change) * span_s
 
 
-def _clamped(value: float, lowest: float, highest: float) -> float:
+def clamped_to(value: float, lowest: float, highest: float) -> float:
+    """The nearest value in a range; NaN stays NaN. Comparing takes half the time of min and max."""
     if value < lowest:
         return lowest
     return highest if value > highest else value

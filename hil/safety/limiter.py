@@ -11,7 +11,7 @@ from hil.config.schema.equipment import LimitsConfig
 from hil.messages.fault import CLAMPS_ALLOWED, Fault
 from hil.messages.layout import ROLES
 from hil.messages.stages import Command, SetPoints, Tick
-from hil.safety.joint_safety import LimitedAngles, ServoLimiter
+from hil.safety.joint_safety import LimitedAngles, ServoLimiter, clamped_to
 from hil.safety.monitor import SafetyMonitor
 
 if TYPE_CHECKING:
@@ -22,15 +22,7 @@ _NO_SERVOS = LimitedAngles((), cut=False)
 
 
 class Limiter:
-    """Clamps speed and its change, limits valves and driven joints, cuts in Safe, and last checks for finite numbers.
-
-    Args:
-        config: holds the limits.
-        safety: the latch; the limiter reads it, and latches Safe itself.
-
-    Attributes:
-        clamped: number of commands clamped so far.
-    """
+    """Clamps speed and its change, limits valves and driven joints, cuts in Safe, checks for finite numbers last."""
 
     def __init__(self, rig: Rig, safety: SafetyMonitor) -> None:
         limits, layout = rig.limits, rig.layout
@@ -92,7 +84,7 @@ class Limiter:
             valves=self._valves.off() if safe else self._valves.limited(tick.t_ns, valves),
             clamped=self.clamped,
             regulators_Pa=self._pressures(safe, asked.regulators_Pa),
-            duty=self._duty_zero if cut else tuple([_clamped(duty, -1.0, 1.0) for duty in asked.duty]),
+            duty=self._duty_zero if cut else tuple([clamped_to(duty, -1.0, 1.0) for duty in asked.duty]),
             loads=asked.loads,
             trigger=asked.trigger and not safe,
             joint_angle_rad=joints.angle_rad,
@@ -124,28 +116,18 @@ class Limiter:
         """What the regulators may be set to: a value that is not a number closes one."""
         if safe or not asked_Pa:
             return self._no_pressure
-        return tuple([_clamped(wanted, 0.0, self._highest_Pa) if math.isfinite(wanted) else 0.0 for wanted in asked_Pa])
+        most = self._highest_Pa
+        return tuple([clamped_to(one, 0.0, most) if math.isfinite(one) else 0.0 for one in asked_Pa])
 
     def _within(self, wished: float, last: float, step: float) -> float:
-        stepped = _clamped(wished, last - step, last + step)
-        return _clamped(stepped, -self._limit, self._limit)
-
-
-def _clamped(value: float, lowest: float, highest: float) -> float:
-    """The nearest value in a range; NaN stays NaN. Comparing takes half the time of min and max."""
-    if value < lowest:
-        return lowest
-    return highest if value > highest else value
+        stepped = clamped_to(wished, last - step, last + step)
+        return clamped_to(stepped, -self._limit, self._limit)
 
 
 class _ValveLimiter:
     """Holds a valve on for its shortest time, and off if it was switched on too often within a second.
 
     This only delays a command; it is not a command out of limit. A controller need not know the valves' limits.
-
-    Args:
-        off: all valves.
-        limits: of the rig.
     """
 
     def __init__(self, off: ValveSet, limits: LimitsConfig) -> None:

@@ -38,13 +38,6 @@ class SafetyMonitor:
         rig: that is watched.
         announce: called with each new kind of fault, to record it.
         latched: faults of an earlier run on the same rig that are not cleared yet.
-
-    Attributes:
-        events: faults that have latched Safe.
-        warnings: faults that are only recorded.
-        instruments: watches those of motion.
-        cleared: faults that an operator has cleared.
-        hanging: key and names of joints that nothing holds, a likely cause of what the rover does; "": there are none.
     """
 
     def __init__(
@@ -52,6 +45,7 @@ class SafetyMonitor:
     ) -> None:
         config, limits, layout = rig.config, rig.limits, rig.layout
         free = [name for name in hanging(tree_on_rig(config.rover_parameters())) if name not in config.driven]
+        #: key, and name of each joint that nothing holds, a likely cause of what the rover does; "": there are none
         self.hanging = f"rover.locks: nothing holds {', '.join(free)}" if free else ""
         self._daq = BlockMonitor(
             "DAQ",
@@ -73,9 +67,9 @@ class SafetyMonitor:
         self._speeds = SpeedMonitor(layout.wheels, config.drives.full_torque_rad)
         self._announce, self._only_recorded = announce, warnings_for(rig)
         self._held_ns = -1  # the last command was given in Safe with nothing armed: its time; else -1
-        self.events: list[Event] = list(latched)
-        self.warnings: list[Event] = []
-        self.cleared: list[Event] = []
+        self.events: list[Event] = list(latched)  #: faults that have latched Safe
+        self.warnings: list[Event] = []  #: faults that are only recorded
+        self.cleared: list[Event] = []  #: faults that an operator has cleared
 
     @property
     def safe(self) -> bool:
@@ -148,14 +142,7 @@ class SafetyMonitor:
             self._daq.check_age(samples.daq_age_ns, partial(self._latch_now, tick, t_ns))
         self._check_ages(tick, samples)
         if samples.blocks:  # a tick without a new block has no samples to check
-            self._daq.check_blocks(
-                samples.blocks,
-                samples.gap,
-                finite=estimate.finite,
-                saturated=estimate.saturated,
-                still=estimate.still,
-                latch=partial(self._latch_now, tick, t_ns),
-            )
+            self._daq.check_blocks(samples.blocks, samples.gap, estimate, partial(self._latch_now, tick, t_ns))
         if estimate.loads is not None:
             self._check_loads(tick, samples, estimate.loads)
         if samples.drives.t_ns != self._answered_ns:  # in most ticks there is no new answer
@@ -200,14 +187,7 @@ class SafetyMonitor:
         latch = partial(self._latch_now, tick, samples.t_ns)
         self._loads.check_age(samples.load_age_ns, latch)
         if samples.load_blocks:
-            self._loads.check_blocks(
-                samples.load_blocks,
-                samples.load_gap,
-                finite=state.finite,
-                saturated=state.saturated,
-                still=state.still,
-                latch=latch,
-            )
+            self._loads.check_blocks(samples.load_blocks, samples.load_gap, state, latch)
 
     def _latch_now(self, tick: int, t_ns: int, fault: Fault, value: float, limit: float, detail: str) -> None:
         self.latch(fault, tick, t_ns, value, limit, detail)

@@ -1,7 +1,4 @@
-"""The activities of a plan, one after the other: drives by the models of the rig, stays by their duration.
-
-A plan of activities: drives and stays, and the battery that they draw from.
-"""
+"""A plan of drives, by the models of the rig, and stays, and the battery that they draw from."""
 
 from __future__ import annotations
 
@@ -12,11 +9,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from drivers.section import Listed, Section
 from hil.campaign.plan import read_plan, shipped_plans
 from hil.config import Problem
 from hil.config.command_requirements import OPEN_GROUND, TRACTION, WHEELS, refuse_unfit
 from hil.config.rig import Rig
+from hil.config.schema.base import Listed, Section, bounded, positive
 from models.kernels.compiled import FloatArray
 from models.plant import Plant
 
@@ -28,8 +25,8 @@ class _Battery(Section):
     """The battery."""
 
     capacity_Wh: float = Field(gt=0, le=1e6, description="what a full battery gives")
-    start_share: float = Field(1.0, ge=0, le=1, description="state of charge at the start")
-    least_share: float = Field(0.0, ge=0, le=1, description="below this state of charge the plan is not feasible")
+    start_share: float = bounded(1.0, 0, 1, "state of charge at the start")
+    least_share: float = bounded(0.0, 0, 1, "below this state of charge the plan is not feasible")
 
 
 class _Activity(Section):
@@ -39,10 +36,10 @@ class _Activity(Section):
     to_m: tuple[_PLACE, _PLACE] | None = Field(
         None, strict=False, description="a drive: x ahead of the rover's start and y to port of it; null: a stay"
     )
-    speed_mps: float = Field(0.1, gt=0, le=2, description="of the rims in a drive")
-    for_s: float | None = Field(None, gt=0, le=1e6, description="duration of a stay [s]")
-    load_W: float = Field(0.0, ge=0, le=1e5, description="what its instruments draw, beside `always_W`")
-    supply_W: float = Field(0.0, ge=0, le=1e5, description="what solar panels give meanwhile")
+    speed_mps: float = positive(0.1, 2, "of the rims in a drive")
+    for_s: float | None = positive(None, 1e6, "duration of a stay [s]")
+    load_W: float = bounded(0.0, 0, 1e5, "what its instruments draw, in addition to `always_W`")
+    supply_W: float = bounded(0.0, 0, 1e5, "what solar panels give meanwhile")
 
 
 class ActivityPlan(Section):
@@ -50,7 +47,7 @@ class ActivityPlan(Section):
 
     name: str = Field(pattern=_NAME, max_length=64, description="name of the plan")
     battery: _Battery = Field(description="what all is drawn from")
-    always_W: float = Field(0.0, ge=0, le=1e5, description="what computer, heaters and radio draw all the time")
+    always_W: float = bounded(0.0, 0, 1e5, "what computer, heaters and radio draw all the time")
     motor_efficiency: float = Field(
         gt=0,
         le=1,
@@ -101,38 +98,22 @@ SAMPLE_S = 0.5
 
 
 class _Phase(NamedTuple):
-    """What an activity took.
+    """What an activity took."""
 
-    Attributes:
-        name: of the activity.
-        from_s: begin since the start of the plan [s].
-        to_s: end [s].
-        way_m: of the main body, level [m].
-        work_J: of the motors at the axles, where they drive [J]; braking gives nothing back.
-        motors_J: drawn by motors and amplifiers [J].
-        loads_J: drawn by instruments and by what is always on [J].
-        supply_J: given by the solar panels [J].
-        peak_W: largest power drawn, of means over `SAMPLE_S` [W].
-        charge: state of charge at the end, 0 to 1.
-        least_charge: the lowest one in it.
-        x_m, y_m: where it ends [m].
-        problem: why it failed; "": it did not.
-    """
-
-    name: str
-    from_s: float
-    to_s: float
-    way_m: float
-    work_J: float
-    motors_J: float
-    loads_J: float
-    supply_J: float
-    peak_W: float
-    charge: float
-    least_charge: float
-    x_m: float
-    y_m: float
-    problem: str = ""
+    name: str  #: of the activity
+    from_s: float  #: begin since the start of the plan [s]
+    to_s: float  #: end [s]
+    way_m: float  #: of the main body, level [m]
+    work_J: float  #: of the motors at the axles, where they drive [J]; braking gives nothing back
+    motors_J: float  #: drawn by motors and amplifiers [J]
+    loads_J: float  #: drawn by instruments and by what is always on [J]
+    supply_J: float  #: given by the solar panels [J]
+    peak_W: float  #: largest power drawn, of means over `SAMPLE_S` [W]
+    charge: float  #: state of charge at the end, 0 to 1
+    least_charge: float  #: the lowest one in it
+    x_m: float  #: where it ends [m]
+    y_m: float  #: likewise
+    problem: str = ""  #: why it failed; "": it did not
 
     @property
     def drawn_J(self) -> float:
@@ -141,17 +122,11 @@ class _Phase(NamedTuple):
 
 
 class ActivityResult(NamedTuple):
-    """A plan that was simulated.
+    """A plan that was simulated."""
 
-    Attributes:
-        phases: of the activities, up to the first that failed.
-        rows: (n, 4) time [s], power drawn and supplied [W], state of charge; means over `SAMPLE_S` in drives.
-        problems: why the plan is not feasible; empty: it is.
-    """
-
-    phases: tuple[_Phase, ...]
-    rows: FloatArray
-    problems: tuple[str, ...]
+    phases: tuple[_Phase, ...]  #: of the activities, up to the first that failed
+    rows: FloatArray  #: (n, 4) time [s], power drawn and supplied [W], state of charge; means over `SAMPLE_S` in drives
+    problems: tuple[str, ...]  #: why the plan is not feasible; empty: it is
 
 
 class _BatteryCharge:
@@ -212,8 +187,7 @@ def simulate(rig: Rig, plan: ActivityPlan) -> ActivityResult:
 
     A stay is not stepped: the rover stands where it is, its drives cut.
 
-    Raises:
-        ConfigError: the rig's rover has no wheels, an obstacle before it, or no ground to drive on.
+    Raises ConfigError: the rig's rover has no wheels, an obstacle before it, or no ground to drive on.
     """
     refuse_unfit(rig.config, "activities", WHEELS, OPEN_GROUND, TRACTION)
     rover, battery, phases = _Drive(rig), _BatteryCharge(plan), list[_Phase]()

@@ -28,13 +28,7 @@ _LINES, _MARKERS = ("-", "--", ":", "-."), ("o", "^", "s", "v", "D")
 
 
 def draw_drawbar(curves: Sequence[Mapping[str, Any]], config: Config, path: Path) -> None:
-    """Draw pull, and spread of the wheel loads, over slip.
-
-    Args:
-        curves: of `hil.campaign.traction.series.curves`.
-        config: of the series.
-        path: of the file; its ending is the format.
-    """
+    """Draw pull, and spread of the wheel loads, over slip."""
     figure = _figure((10.0, 8.0))
     pull, spread = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     weights = list(dict.fromkeys(curve["weight"] for curve in curves))
@@ -60,14 +54,7 @@ def draw_drawbar(curves: Sequence[Mapping[str, Any]], config: Config, path: Path
 
 
 def draw_slopes(searches: Sequence[SlopeSearch], limit_deg: float | None, config: Config, path: Path) -> None:
-    """Draw the slip over the slopes tried, and the steepest slope climbed in each mode.
-
-    Args:
-        searches: done.
-        limit_deg: of statics at even loads, or None.
-        config: of the series.
-        path: of the file.
-    """
+    """Draw the slip over the slopes tried, and the steepest slope climbed in each mode."""
     figure = _figure((10.0, 6.0))
     axes = figure.subplots()
     for search, marker in zip(searches, _MARKERS, strict=False):

@@ -28,15 +28,7 @@ SAID = "said.json"
 
 @dataclass(frozen=True)
 class Guide:
-    """Who is asked, and how a run is made.
-
-    Attributes:
-        operator: answers.
-        run: runs one experiment in its folder, and returns its summary.
-        report: receives the progress.
-        stop: asks for an end.
-        folder: of the series.
-    """
+    """Who is asked, and how a run is made."""
 
     operator: Operator
     run: Run
@@ -50,12 +42,6 @@ class Guide:
 
     def one(self, config: Config, number: int, to_set: str, name: str) -> dict[str, Any] | None:
         """Runs until one is kept.
-
-        Args:
-            config: of the run.
-            number: of the run in the series, from 1.
-            to_set: what the operator has to do before, in lines.
-            name: of the operator.
 
         Returns:
             The summary with `attempt`, `kept` and `word`; None: a signal ended it, and it is to be made again.
@@ -89,12 +75,7 @@ class Guide:
 
 
 def refuse_unmeasured(base: Config, name: str) -> None:
-    """A rig that is not simulated needs its instruments. Raises ConfigError with the keys to set.
-
-    Args:
-        base: config of the series.
-        name: of the series, drawbar or slope.
-    """
+    """A rig that is not simulated needs its instruments. Raises ConfigError with the keys to set."""
     why = f"hil {name} on a rig that is not simulated"
     problems = along_way_problems(base, why)
     if name == "drawbar" and not base.layout.load_cell:
@@ -106,11 +87,6 @@ def refuse_unmeasured(base: Config, name: str) -> None:
 
 def run_drawbar(runs: Sequence[SweepRun], guide: Guide, *, resume: bool = False) -> list[dict[str, Any]]:
     """Make the runs of a drawbar series one after the other, as the operator says; writes drawbar.csv.
-
-    Args:
-        runs: as `hil.campaign.traction.series.expand_drawbar` makes them.
-        guide: asks and runs.
-        resume: rows that are there are kept.
 
     Returns:
         The rows, by number.
@@ -146,12 +122,7 @@ def run_drawbar(runs: Sequence[SweepRun], guide: Guide, *, resume: bool = False)
 def run_slopes(base: Config, guide: Guide) -> list[SlopeSearch]:
     """Search for the steepest slope of each mode of `slope.modes`; the operator tilts the bed.
 
-    Args:
-        base: config of the series.
-        guide: asks and runs.
-
-    Raises:
-        DeviceError, NotArmedError: a run could not begin.
+    Raises DeviceError, NotArmedError: a run could not begin.
     """
     searches, section, number = [SlopeSearch(mode) for mode in base.slope.modes], base.slope, 0
     try:

@@ -1,7 +1,4 @@
-"""The steepest slope that a rover climbs, for each load distribution: by bisection, a run for each slope tried.
-
-Drawbar pull over slip: a run for each load distribution, payload and slip (MacMahon 2016, 6.1).
-"""
+"""Series of traction: pull over slip (MacMahon 2016, 6.1), and the steepest slope, found by bisection."""
 
 from __future__ import annotations
 
@@ -52,9 +49,6 @@ def expand_drawbar(source: str, overrides: Sequence[str], seed: int | None) -> l
 def curves(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Pull over slip, a curve for each load distribution and payload, in the order of the rows.
 
-    Args:
-        rows: of the table, as `hil.campaign.sweep.run_sweep` returns them.
-
     Returns:
         By curve: `mode`, `weight`, and lists of its accepted points `slip`, `pull_N`, `spread`; `left_out` counts the
         others. Where the rig measures its motion, `slip_u95` and `pull_u95_N` as well, `measured`, and `true_slip` and
@@ -86,19 +80,13 @@ def _payload(weight: WeightConfig | None) -> dict[str, Any]:
 
 @dataclass
 class SlopeSearch:
-    """The search for one load distribution. A rover that climbs a slope is taken to climb every gentler one.
+    """The search for one load distribution. A rover that climbs a slope is taken to climb every gentler one."""
 
-    Attributes:
-        mode: of the loads.
-        low_deg: steepest slope that it has climbed; None: none yet.
-        high_deg: gentlest that it has not; None: none yet.
-        tried: slope [deg], slip, whether it was climbed, whether the run was accepted, and why not. A run that was not
-            accepted counts as not climbed.
-    """
-
-    mode: str
-    low_deg: float | None = None
-    high_deg: float | None = None
+    mode: str  #: of the loads
+    low_deg: float | None = None  #: steepest slope that it has climbed; None: none yet
+    high_deg: float | None = None  #: gentlest that it has not; None: none yet
+    #: slope [deg], slip, whether it was climbed, whether the run was accepted, and why not. A run that was not accepted
+    #: counts as not climbed
     tried: list[dict[str, Any]] = field(default_factory=list)
 
     def next_deg(self, from_deg: float, to_deg: float, resolution_deg: float) -> float | None:
@@ -124,11 +112,7 @@ class SlopeSearch:
 
 
 def expand_slope(source: str, overrides: Sequence[str], seed: int | None) -> Config:
-    """The config of a series, every mode of it checked.
-
-    Raises:
-        ConfigError: with all problems.
-    """
+    """The config of a series, every mode of it checked. Raises ConfigError: with all problems."""
     base = load_config(source, [*overrides, "experiment=slope"], seed)
     refuse_unfit(base, "slope series", NO_RAILS)
     for mode in base.slope.modes:
@@ -157,17 +141,7 @@ def run_slopes(
     report: ProgressReporter,
     stopped: Callable[[], bool],
 ) -> list[SlopeSearch]:
-    """Search for the steepest slope of each mode of `slope.modes`.
-
-    Args:
-        base: config of the series.
-        workers: opens the place where runs are made.
-        report: receives the progress.
-        stopped: whether no further run shall start.
-
-    Raises:
-        WorkersError: they cannot run.
-    """
+    """Search for the steepest slope of each mode of `slope.modes`. Raises WorkersError: they cannot run."""
     searches = [SlopeSearch(mode) for mode in base.slope.modes]
     section = base.slope
 

@@ -1,11 +1,4 @@
-"""Cross-checks of the devices of a config.
-
-Cross-checks of the camera of a config and of its trigger line.
-
-Cross-checks of the endpoints that other programs connect to.
-
-Cross-checks of the limits: each of them has something to limit.
-"""
+"""Cross-checks of the devices of a config, its camera, its endpoints and its limits."""
 
 from __future__ import annotations
 
@@ -104,7 +97,7 @@ def _rig(config: UncheckedConfig) -> Iterator[Problem]:
 
 
 def _connections(config: UncheckedConfig) -> Iterator[Problem]:
-    """Every link has a port of its own, and every physical channel is used once, on each device server by itself."""
+    """Every link has a separate port, and every physical channel is used once, on each device server by itself."""
     sections = sorted(config.devices.sections() if config.devices else (), key=lambda section: section.role)
     used = [connection for section in sections for connection in driver_of(section).connections(section)]
     by_place: dict[tuple[bool, str, str], list[Connection]] = defaultdict(list)
@@ -115,7 +108,7 @@ def _connections(config: UncheckedConfig) -> Iterator[Problem]:
         keys = tuple(connection.setting for connection in of)
         if len(keys) > 1 and is_port:
             links = " and ".join(dict.fromkeys(key.split(".")[1] for key in keys))
-            allowed = f"a separate port for each link ({links}), as each has a process of its own"
+            allowed = f"a separate port for each link ({links}), as each has a separate process"
             yield Problem(keys[-1], f"{name} for {len(keys)} links", allowed, keys)
         elif len(keys) > 1:
             yield Problem(keys[-1], f"{name} {len(keys)} times", "each physical channel once", keys)

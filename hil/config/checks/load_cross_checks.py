@@ -1,9 +1,4 @@
-"""Cross-checks of a config whose experiment distributes the wheels' loads.
-
-Cross-checks of the load channels of a config.
-
-Cross-checks of the cylinders: the rover has their joints, and their linkage can move.
-"""
+"""Cross-checks of a config's load channels, its cylinders, and the distribution of the wheels' loads."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Cross-checks of the choices of models and their numbers.
-
-Cross-checks of a config whose soil is estimated beside the rover twin.
-"""
+"""Cross-checks of the choices of models and their numbers, and of a soil that is estimated."""
 
 from __future__ import annotations
 
@@ -15,201 +12,151 @@ from models.gravity import GRAVITY_MPS2
 
 # Kinds of ground that can have a profile.
 WITH_PROFILE = ("firm", "nonsmooth")
+_SLOPES = ("pitch_deg", "roll_deg")
 # From the start until the sensors are zeroed and the rover is armed, and some time more [s].
 BEFORE_RUN_UP_S = 0.5
 
 
-def model_cross_checks(config: UncheckedConfig) -> list[Problem]:
+def model_cross_checks(config: UncheckedConfig) -> Iterator[Problem]:
     """All of them."""
-    return [
-        *_ground_checks(config), *_scan_checks(config), *_profile_checks(config), *_rail_checks(config),
-        *_obstacle_checks(config),
-    ]  # fmt: skip
+    for checks in (_ground_checks, _scan_checks, _profile_checks, _rail_checks, _obstacle_checks):
+        yield from checks(config)
 
 
-def _ground_checks(config: UncheckedConfig) -> list[Problem]:
+def _ground_checks(config: UncheckedConfig) -> Iterator[Problem]:
     ground, trial = config.ground, config.trial
-    problems = []
     if ground.law == "kelvin_voigt" and ground.exponent != 1.0:
-        problems.append(
-            Problem("ground.exponent", f"{ground.exponent:g}", "1 with ground.law kelvin_voigt", ("ground.law",))
-        )
+        yield Problem("ground.exponent", f"{ground.exponent:g}", "1 with ground.law kelvin_voigt", ("ground.law",))
     if ground.gravity_mps2 != GRAVITY_MPS2:
         found, only = f"{ground.gravity_mps2:g}", f"{GRAVITY_MPS2:g}"
         if config.rig == "real":
-            problems.append(Problem("ground.gravity_mps2", found, f"{only} with rig real", ("rig",)))
+            yield Problem("ground.gravity_mps2", found, f"{only} with rig real", ("rig",))
         if config.imu is not None:
-            allowed = f"{only} with an IMU, whose checks know no other"
-            problems.append(Problem("ground.gravity_mps2", found, allowed, ("imu",)))
+            yield Problem("ground.gravity_mps2", found, f"{only} with an IMU, whose checks know no other", ("imu",))
     glided_m = BEFORE_RUN_UP_S * trial.speed_mps
     if ground.glides and trial.start_distance_m <= glided_m:
-        problems.append(
-            Problem(
-                "trial.start_distance_m",
-                f"{trial.start_distance_m:g}",
-                f"above {glided_m:.4g}, the distance that a rover slides on ground.kind {ground.kind} at "
-                "trial.speed_mps before it is armed",
-                ("trial.speed_mps", "ground.kind", "ground.friction", "ground.rolling"),
-            )
-        )
-    return problems
+        slides = f"the distance that a rover slides on ground.kind {ground.kind} at trial.speed_mps before it is armed"
+        depends_on = ("trial.speed_mps", "ground.kind", "ground.friction", "ground.rolling")
+        found = f"{trial.start_distance_m:g}"
+        yield Problem("trial.start_distance_m", found, f"above {glided_m:.4g}, {slides}", depends_on)
 
 
 # The observer's gap is that to an obstacle on level ground.
 _MEASURED = "level ground with an obstacle and instruments of motion; any without"
 
 
-def _scan_checks(config: UncheckedConfig) -> list[Problem]:
+def _not_level(config: UncheckedConfig, allowed: str, depends_on: tuple[str, ...]) -> Iterator[Problem]:
+    """A slope of the nominal ground, and one of the simulated rig's own, where there must be none."""
+    slopes = {f"ground.{key}": getattr(config.ground, key) for key in _SLOPES}
+    slopes |= {f"plant.ground_{key}": getattr(config.plant, f"ground_{key}") for key in _SLOPES}
+    yield from (Problem(key, f"{value:g}", allowed, depends_on) for key, value in slopes.items() if value != 0.0)
+
+
+def _scan_checks(config: UncheckedConfig) -> Iterator[Problem]:
     """A scan and its kinds of ground belong together, and allow no other shape."""
     ground, kind = config.ground, config.ground.kind
     is_scan = kind in ("scan", "mesh")
     if is_scan != (ground.scan is not None):
         allowed = f"file, units, up and start_m with ground.kind {kind}" if is_scan else f"null with kind {kind}"
-        return [Problem("ground.scan", "null" if is_scan else "a scan", allowed, ("ground.kind",))]
+        yield Problem("ground.scan", "null" if is_scan else "a scan", allowed, ("ground.kind",))
+        return
     if not is_scan:
-        return []
+        return
     depends_on = ("ground.kind", "experiment")
-    problems = []
     if config.section.obstacle and config.instruments:
-        problems.append(Problem("ground.kind", kind, _MEASURED, (*depends_on, "motion")))
+        yield Problem("ground.kind", kind, _MEASURED, (*depends_on, "motion"))
     if config.section.obstacle and kind == "mesh":
         allowed = "scan, or level ground: an obstacle has no place on a mesh, on which a wheel touches in several"
-        problems.append(Problem("ground.kind", kind, allowed, depends_on))
-    sloping = {f"ground.{key}": getattr(ground, key) for key in ("pitch_deg", "roll_deg")}
-    sloping |= {f"plant.ground_{key}": getattr(config.plant, f"ground_{key}") for key in ("pitch_deg", "roll_deg")}
-    problems += [
-        Problem(key, f"{value:g}", f"0 with ground.kind {kind}, which has its slopes", depends_on)
-        for key, value in sloping.items()
-        if value != 0.0
-    ]
+        yield Problem("ground.kind", kind, allowed, depends_on)
+    yield from _not_level(config, f"0 with ground.kind {kind}, which has its slopes", depends_on)
     if ground.wheel_height_m is not None:
-        problems.append(Problem("ground.wheel_height_m", "heights", f"null with ground.kind {kind}", depends_on))
-    return problems
+        yield Problem("ground.wheel_height_m", "heights", f"null with ground.kind {kind}", depends_on)
 
 
-def _profile_checks(config: UncheckedConfig) -> list[Problem]:
+def _profile_checks(config: UncheckedConfig) -> Iterator[Problem]:
     """A profile is the whole shape of hard ground, with friction, and stands alone; so does nonsmooth ground."""
-    ground = config.ground
+    ground, depends_on = config.ground, ("ground.profile",)
     if ground.profile is None:
-        return _alone(config, "ground.kind nonsmooth") if ground.kind == "nonsmooth" else []
-    problems, depends_on = _alone(config, "ground.profile"), ("ground.profile",)
+        if ground.kind == "nonsmooth":
+            yield from _alone(config, "ground.kind nonsmooth")
+        return
+    yield from _alone(config, "ground.profile")
     if ground.kind not in WITH_PROFILE:
         allowed = f"{' or '.join(WITH_PROFILE)} with ground.profile, or ground.profile null"
-        problems.append(Problem("ground.kind", ground.kind, allowed, depends_on))
+        yield Problem("ground.kind", ground.kind, allowed, depends_on)
     if ground.friction == 0.0:
-        problems.append(Problem("ground.friction", "0", "above 0 with ground.profile", depends_on))
+        yield Problem("ground.friction", "0", "above 0 with ground.profile", depends_on)
     corners = ground.profile.points_m
     if ground.profile.shape == "points" and any(b[0] < a[0] for a, b in pairwise([(0.0, 0.0), *corners])):
         allowed = "corners of which none lies behind the one before, seen ahead"
-        problems.append(Problem("ground.profile.points_m", "a line that goes back", allowed, depends_on))
+        yield Problem("ground.profile.points_m", "a line that goes back", allowed, depends_on)
     if config.section.obstacle:
-        allowed = "null with an experiment that has an obstacle of its own"
-        problems.append(Problem("ground.profile", ground.profile.shape, allowed, ("experiment",)))
-    if config.instruments:
-        allowed = "null with ground.profile: the observer knows level ground and slopes"
-        problems += [Problem(role, "an instrument", allowed, depends_on) for role in config.instruments]
-    return problems
+        allowed = "null with an experiment that has an obstacle itself"
+        yield Problem("ground.profile", ground.profile.shape, allowed, ("experiment",))
+    allowed = "null with ground.profile: the observer knows level ground and slopes"
+    yield from (Problem(role, "an instrument", allowed, depends_on) for role in config.instruments)
 
 
-def _alone(config: UncheckedConfig, owner: str) -> list[Problem]:
+def _alone(config: UncheckedConfig, owner: str) -> Iterator[Problem]:
     """What a line in the plane of the drive has no place for: other slopes, heights under wheels, crowned rims."""
-    ground, depends_on = config.ground, tuple(owner.split()[:1])
-    level = {f"ground.{key}": getattr(ground, key) for key in ("pitch_deg", "roll_deg")}
-    level |= {f"plant.ground_{key}": getattr(config.plant, f"ground_{key}") for key in ("pitch_deg", "roll_deg")}
-    problems = [
-        Problem(key, f"{value:g}", f"0 with {owner}: a slope is a shape of ground.profile", depends_on)
-        for key, value in level.items()
-        if value != 0.0
-    ]
-    if ground.wheel_height_m is not None:
-        problems.append(Problem("ground.wheel_height_m", "heights", f"null with {owner}", depends_on))
-    crowned = [name for name, one in config.wheels.items() if one.crown_radius_m is not None]
-    if crowned:
-        problems.append(Problem("wheel", f"a crown on {crowned[0]}", f"straight rims with {owner}", depends_on))
-    return problems
+    depends_on = tuple(owner.split()[:1])
+    yield from _not_level(config, f"0 with {owner}: a slope is a shape of ground.profile", depends_on)
+    if config.ground.wheel_height_m is not None:
+        yield Problem("ground.wheel_height_m", "heights", f"null with {owner}", depends_on)
+    for name in [name for name, one in config.wheels.items() if one.crown_radius_m is not None][:1]:
+        yield Problem("wheel", f"a crown on {name}", f"straight rims with {owner}", depends_on)
 
 
-def _rail_checks(config: UncheckedConfig) -> list[Problem]:
+def _rail_checks(config: UncheckedConfig) -> Iterator[Problem]:
     """A carriage on rails: level ground, one wheel, nothing to hit."""
-    rover, ground = config.rover, config.ground
-    if not rover.kind.guided():
-        return []
-    problems = []
+    if not config.rover.kind.guided():
+        return
+    of_type, with_type = ("rover.type",), f"with rover.type {config.rover.type}"
     if config.section.obstacle:
-        allowed = f"drawbar or sinkage with rover.type {rover.type}, which stands before no obstacle"
-        problems.append(Problem("experiment", config.experiment, allowed, ("rover.type",)))
-    level = {f"ground.{key}": getattr(ground, key) for key in ("pitch_deg", "roll_deg")}
-    level |= {f"plant.ground_{key}": getattr(config.plant, f"ground_{key}") for key in ("pitch_deg", "roll_deg")}
-    if ground.kind not in ("soil", "firm"):
-        problems.append(
-            Problem("ground.kind", ground.kind, f"soil or firm with rover.type {rover.type}", ("rover.type",))
-        )
-    problems += [
-        Problem(key, f"{value:g}", f"0 with rover.type {rover.type}: its rails are level", ("rover.type",))
-        for key, value in level.items()
-        if value
-    ]
-    return problems
+        allowed = f"drawbar or sinkage {with_type}, which stands before no obstacle"
+        yield Problem("experiment", config.experiment, allowed, of_type)
+    if config.ground.kind not in ("soil", "firm"):
+        yield Problem("ground.kind", config.ground.kind, f"soil or firm {with_type}", of_type)
+    yield from _not_level(config, f"0 {with_type}: its rails are level", of_type)
 
 
-def _obstacle_checks(config: UncheckedConfig) -> list[Problem]:
-    obstacle, ground = config.obstacle, config.ground
-    allowed = "0: an obstacle stands on the nominal ground; any with an experiment that has none, such as drive"
-    problems = [
-        Problem(f"ground.{key}", f"{getattr(ground, key):g}", _MEASURED, ("experiment", "motion"))
-        for key in ("pitch_deg", "roll_deg")
-        if getattr(ground, key) != 0.0 and config.section.obstacle and config.instruments
-    ]
-    problems += [
-        Problem(f"plant.ground_{key}", f"{getattr(config.plant, f'ground_{key}'):g}", allowed, ("experiment",))
-        for key in ("pitch_deg", "roll_deg")
-        if getattr(config.plant, f"ground_{key}") != 0.0 and config.section.obstacle
-    ]
+def _obstacle_checks(config: UncheckedConfig) -> Iterator[Problem]:
+    obstacle, ground, plant, wheels = config.obstacle, config.ground, config.plant, len(config.layout.wheels)
+    none = "an obstacle stands on the nominal ground; any with an experiment that has none, such as drive"
+    of_type, with_type = ("rover.type",), f"of rover.type {config.rover.type}"
+    for key in _SLOPES if config.section.obstacle else ():
+        if config.instruments and (found := getattr(ground, key)) != 0.0:
+            yield Problem(f"ground.{key}", f"{found:g}", _MEASURED, ("experiment", "motion"))
+    for key in _SLOPES if config.section.obstacle else ():
+        if (found := getattr(plant, f"ground_{key}")) != 0.0:
+            yield Problem(f"plant.ground_{key}", f"{found:g}", f"0: {none}", ("experiment",))
     if (plate := obstacle.plate) is not None and plate.centre_up_m < 0.5 * plate.height_m:
-        at_least = (
-            f"at least {0.5 * plate.height_m:g}, half of obstacle.plate.height_m: a plate stands above the ground"
-        )
+        allowed = f"at least {0.5 * plate.height_m:g}, half of obstacle.plate.height_m: a plate stands above the ground"
         key = "obstacle.plate.centre_up_m"
-        problems.append(Problem(key, f"{plate.centre_up_m:g}", at_least, ("obstacle.plate.height_m",)))
+        yield Problem(key, f"{plate.centre_up_m:g}", allowed, ("obstacle.plate.height_m",))
     if (heights := ground.wheel_height_m) is not None:
-        wheels = len(config.layout.wheels)
         if config.section.obstacle:
-            expected = allowed.replace("0", "null", 1)
-            problems.append(Problem("ground.wheel_height_m", f"{len(heights)} heights", expected, ("experiment",)))
+            yield Problem("ground.wheel_height_m", f"{len(heights)} heights", f"null: {none}", ("experiment",))
         if len(heights) != wheels:
-            expected = f"null, or {wheels}: one for each wheel of rover.type {config.rover.type}"
-            problems.append(Problem("ground.wheel_height_m", f"{len(heights)} heights", expected, ("rover.type",)))
-    if obstacle.legs == "lumped":
-        problems += [
-            Problem(
-                f"obstacle.{key}", f"{found:g}", f"{off} with obstacle.legs lumped; any with each", ("obstacle.legs",)
-            )
-            for key, found, off in (
-                ("leg_stiffness_up_Npm", obstacle.leg_stiffness_up_Npm, "null"),
-                ("leg_backlash_m", obstacle.leg_backlash_m or None, "0"),
-            )
-            if found is not None
-        ]
-    if config.plant.veer.steering_deg and not config.rover.steers:
-        problems.append(
-            Problem("plant.veer.steering_deg", "angles", f"0 with rover.type {config.rover.type}", ("rover.type",))
-        )
-    if isinstance(steering := config.plant.veer.steering_deg, tuple) and len(steering) != len(config.layout.wheels):
-        problems.append(
-            Problem(
-                "plant.veer.steering_deg",
-                f"{len(steering)} angles",
-                f"a number, or {len(config.layout.wheels)}: one for each wheel of rover.type {config.rover.type}",
-                ("rover.type",),
-            )
-        )
+            allowed = f"null, or {wheels}: one for each wheel {with_type}"
+            yield Problem("ground.wheel_height_m", f"{len(heights)} heights", allowed, of_type)
+    lumped = {
+        "leg_stiffness_up_Npm": (obstacle.leg_stiffness_up_Npm, "null"),
+        "leg_backlash_m": (obstacle.leg_backlash_m or None, "0"),
+    }
+    for key, (value, off) in lumped.items() if obstacle.legs == "lumped" else ():
+        if value is not None:
+            allowed = f"{off} with obstacle.legs lumped; any with each"
+            yield Problem(f"obstacle.{key}", f"{value:g}", allowed, ("obstacle.legs",))
+    steering, key = plant.veer.steering_deg, "plant.veer.steering_deg"
+    if steering and not config.rover.steers:
+        yield Problem(key, "angles", f"0 with rover.type {config.rover.type}", of_type)
+    if isinstance(steering, tuple) and len(steering) != wheels:
+        allowed = f"a number, or {wheels}: one for each wheel {with_type}"
+        yield Problem(key, f"{len(steering)} angles", allowed, of_type)
     if obstacle.law == "kelvin_voigt" and obstacle.exponent != 1.0:
-        problems.append(
-            Problem(
-                "obstacle.exponent", f"{obstacle.exponent:g}", "1 with obstacle.law kelvin_voigt", ("obstacle.law",)
-            )
-        )
-    return problems
+        allowed = "1 with obstacle.law kelvin_voigt"
+        yield Problem("obstacle.exponent", f"{obstacle.exponent:g}", allowed, ("obstacle.law",))
 
 
 _KEY = "soil_estimation"

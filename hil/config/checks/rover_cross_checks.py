@@ -1,9 +1,4 @@
-"""Cross-checks of the servos: the rover has their joints, nothing else holds or pushes them, and they have room.
-
-Cross-checks of a vehicle without wheels: it can only capture, and carries nothing that is a rover's.
-
-Cross-checks of the wheels: their models on this soil, their grousers, and what single wheels have of their own.
-"""
+"""Cross-checks of the servos and the wheels of a config, and of a vehicle without wheels."""
 
 from __future__ import annotations
 
@@ -67,7 +62,7 @@ def _unknown(config: UncheckedConfig) -> Iterator[Problem]:
 
 
 def _key(config: UncheckedConfig, wheel: str, name: str) -> str:
-    """Path of the key that gives a wheel a value: of its own, of its axle, or of all."""
+    """Path of the key that gives a wheel a value: its own key, that of its axle, or that of all."""
     for key in (wheel, axle_of(wheel)):
         given = config.wheel.of.get(key)
         if given is not None and getattr(given, name) is not None:

@@ -1,7 +1,4 @@
-"""Cross-checks of the sensors of a config, their inputs and their calibration.
-
-Cross-checks of the residuals: thresholds that lead to Safe hold for the run.
-"""
+"""Cross-checks of the force sensors of a config, their inputs and calibration, and of the residuals."""
 
 from __future__ import annotations
 
@@ -42,19 +39,11 @@ def _blocks(config: UncheckedConfig, daq: DaqConfig) -> Iterator[Problem]:
     limits = config.limits
     samples = daq.rate_hz * daq.block_ms / 1000.0
     if abs(samples - round(samples)) > 1e-6:
-        yield Problem(
-            "daq.block_ms",
-            f"{daq.block_ms:g}, {samples:g} samples at {daq.rate_hz} Hz",
-            "a whole number of samples of daq.rate_hz",
-            ("daq.rate_hz",),
-        )
+        found = f"{daq.block_ms:g}, {samples:g} samples at {daq.rate_hz} Hz"
+        yield Problem("daq.block_ms", found, "a whole number of samples of daq.rate_hz", ("daq.rate_hz",))
     if daq.block_ms * 2.0 > limits.daq_age_ms:
-        yield Problem(
-            "daq.block_ms",
-            f"{daq.block_ms:g}",
-            f"at most {limits.daq_age_ms / 2.0:g}, half of limits.daq_age_ms, or good samples count as a drop-out",
-            ("limits.daq_age_ms",),
-        )
+        allowed = f"at most {limits.daq_age_ms / 2.0:g}, half of limits.daq_age_ms, or good samples count as a drop-out"
+        yield Problem("daq.block_ms", f"{daq.block_ms:g}", allowed, ("limits.daq_age_ms",))
 
 
 def _swings(config: UncheckedConfig, daq: DaqConfig) -> Iterator[Problem]:
@@ -78,66 +67,46 @@ def _places(config: UncheckedConfig, daq: DaqConfig) -> Iterator[Problem]:
     gauges = config.loads.strain_gauges if config.loads else None
     links = [link for link in (daq.link, gauges.link if gauges else None) if link]
     if links:
-        height_m = config.wheel_radius_m * (1.0 - math.cos(math.radians(config.trial.angle_deg)))
+        angle_deg = config.trial.angle_deg
+        height_m = config.wheel_radius_m * (1.0 - math.cos(math.radians(angle_deg)))
         if daq.sinkage_m >= height_m:
-            yield Problem(
-                "daq.sinkage_m",
-                f"{daq.sinkage_m:g}",
-                f"below {height_m:.4g}, the height of the contact at {config.trial.angle_deg:g} degrees",
-                ("trial.angle_deg",),
-            )
+            allowed = f"below {height_m:.4g}, the height of the contact at {angle_deg:g} degrees"
+            yield Problem("daq.sinkage_m", f"{daq.sinkage_m:g}", allowed, ("trial.angle_deg",))
         elif (share := min(config.frame_part(link)[0] for link in links)) < LEAST_LINK_SHARE:
-            yield Problem(
-                "daq.friction",
-                f"{daq.friction:g}: at {config.trial.angle_deg:g} degrees the links bear {share:.2g} of the force",
-                f"a friction with which they bear at least {LEAST_LINK_SHARE:g} of it",
-                ("trial.angle_deg",),
-            )
+            found = f"{daq.friction:g}: at {angle_deg:g} degrees the links bear {share:.2g} of the force"
+            allowed = f"a friction with which they bear at least {LEAST_LINK_SHARE:g} of it"
+            yield Problem("daq.friction", found, allowed, ("trial.angle_deg",))
     if daq.link:
         (left, _), (right, _) = daq.places_m
         if left - right < LEAST_BETWEEN_LINKS_M:
-            yield Problem(
-                "daq.channels",
-                f"link_left at across_m {left:g}, link_right at {right:g}",
-                f"link_left at least {LEAST_BETWEEN_LINKS_M:g} m to port of link_right",
-                ("daq.layout",),
-            )
+            found = f"link_left at across_m {left:g}, link_right at {right:g}"
+            allowed = f"link_left at least {LEAST_BETWEEN_LINKS_M:g} m to port of link_right"
+            yield Problem("daq.channels", found, allowed, ("daq.layout",))
     if daq.layout != "triangle":
         return
     (x, y), (left_x, left_y), (right_x, right_y) = daq.places_m
     ax, ay, bx, by = left_x - x, left_y - y, right_x - x, right_y - y
     area = 0.5 * abs(ax * by - ay * bx)
     if area <= 1e-6:
-        yield Problem(
-            "daq.channels",
-            f"three sensors that span {area * 1e6:.3g} mm^2",
-            "a triangle of more than 1 mm^2: across_m and up_m of the three must not lie on a line",
-            ("daq.layout",),
-        )
+        found = f"three sensors that span {area * 1e6:.3g} mm^2"
+        allowed = "a triangle of more than 1 mm^2: across_m and up_m of the three must not lie on a line"
+        yield Problem("daq.channels", found, allowed, ("daq.layout",))
 
 
 def _threshold(config: UncheckedConfig, daq: DaqConfig) -> Iterator[Problem]:
-    threshold = config.detector.threshold_N
+    threshold, key = config.detector.threshold_N, "detector.threshold_N"
     device = config.devices.daq if config.devices else None
     both = zip(config.sensitivities_mVpN, config.plate_sensitivities_mVpN, strict=True)
     for channel, (sensitivity, on_plate) in zip(daq.channels, both, strict=True):
         full_N = daq.range_V / (on_plate / 1000.0)
         if threshold >= full_N:
-            yield Problem(
-                "detector.threshold_N",
-                f"{threshold:g}",
-                f"below {full_N:.4g}, where the channel {channel.name} is at daq.range_V",
-                ("daq.range_V", "daq.channels", _CALIBRATION),
-            )
+            allowed = f"below {full_N:.4g}, where the channel {channel.name} is at daq.range_V"
+            yield Problem(key, f"{threshold:g}", allowed, ("daq.range_V", "daq.channels", _CALIBRATION))
         sheet = device.sheet(channel.name) if device else None
         largest_N = sheet.range_N * sensitivity / on_plate if sheet and sheet.range_N is not None else math.inf
         if threshold >= largest_N:
-            yield Problem(
-                "detector.threshold_N",
-                f"{threshold:g}",
-                f"below {largest_N:g}, range_N of the sensor {channel.name}",
-                (_CALIBRATION,),
-            )
+            allowed = f"below {largest_N:g}, range_N of the sensor {channel.name}"
+            yield Problem(key, f"{threshold:g}", allowed, (_CALIBRATION,))
 
 
 def _inputs(daq: DaqConfig, device: DaqSection) -> Iterator[Problem]:

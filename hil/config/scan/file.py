@@ -25,7 +25,7 @@ _ALLOWED = "a readable file of points, triangles or cells: CSV, PLY, OBJ, STL, L
 
 
 class ScanFile(NamedFile):
-    """The `NamedFile` of a scan: its path stays, and the height map is put beside it."""
+    """The `NamedFile` of a scan: its path stays, and the height map is put next to it."""
 
     @override
     def path(self, raw: Any) -> str | None:

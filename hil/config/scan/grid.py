@@ -1,4 +1,4 @@
-"""From scattered points to heights on a regular grid; outliers and holes are mended within limits, or refused."""
+"""From scattered points to heights on a regular grid; outliers and holes are repaired within limits, or refused."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ScanError(ValueError):
     """A scan that cannot be used as it is.
 
     Attributes:
-        key: of the section ground.scan that mends it.
+        key: of the section ground.scan to change.
         found, allowed: in words.
     """
 
@@ -182,9 +182,9 @@ def _around(median: Floats, spacing_m: float) -> tuple[Floats, Floats]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a cell without any neighbour
         found: Floats = np.nanmedian(means, axis=0)
-        beside = np.nanmedian(np.array(list(cells.values())), axis=0)
+        around = np.nanmedian(np.array(list(cells.values())), axis=0)
     few = np.isfinite(means).sum(axis=0) < _FEWEST_PAIRS
-    return np.where(few, beside, found), np.where(few, 2.0 * spacing_m, 0.0)
+    return np.where(few, around, found), np.where(few, 2.0 * spacing_m, 0.0)
 
 
 def _fitted(means: Floats, first: npt.NDArray[np.int_], count: npt.NDArray[np.int_], settings: ScanSettings) -> Floats:
@@ -249,7 +249,7 @@ def _check_place(grid: Grid, settings: ScanSettings) -> None:
         x, y = 0.5 * (low[0] + high[0]), 0.5 * (low[1] + high[1])
         middle = [round(settings.start_m[0] + c * x - s * y, 2), round(settings.start_m[1] + s * x + c * y, 2)]
         ahead, across = (f"{a:+.2f} to {b:+.2f} m" for a, b in zip(low, high, strict=True))
-        found = f"{list(settings.start_m)}, beside the scan, whose middle is at {middle}"
+        found = f"{list(settings.start_m)}, outside the scan, whose middle is at {middle}"
         allowed = f"a place on it: this one moved by {ahead} along the heading and {across} to port of it"
         raise ScanError("start_m", found, allowed)
 

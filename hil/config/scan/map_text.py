@@ -1,10 +1,6 @@
-"""A height map as one line of text in a config, so that a record has the ground that its run drove over.
+"""A height map, or a mesh, as one line of text in a config, so that a record has the ground that its run drove over.
 
-Heights are rounded to 0.1 mm. The line begins with the digests of the file and of how it was read.
-
-A file of triangles as the ground itself, with what overhangs, and as one line of text in a config.
-
-Coordinates are rounded to 0.1 mm. The line begins with the digests of the file and of how it was read.
+Heights and coordinates are rounded to 0.1 mm. The line begins with the digests of the file and of how it was read.
 """
 
 from __future__ import annotations
@@ -33,13 +29,7 @@ def reading_digest(settings: ScanSettings) -> str:
 
 
 def text_of(grid: Grid, content: bytes, settings: ScanSettings) -> str:
-    """A grid as text.
-
-    Args:
-        grid: what came of it.
-        content: of the file.
-        settings: how it was read.
-    """
+    """A grid as text."""
     steps = np.rint(grid.height / STEP_M).astype(np.int64)
     # differences of neighbours are small numbers
     small = np.diff(np.diff(steps, axis=0, prepend=0), axis=1, prepend=0).astype("<i4")
@@ -86,14 +76,9 @@ _THINNEST_M2 = 1e-10
 def text_of_mesh(points: Points, triangles: Numbers | None, content: bytes, settings: ScanSettings) -> str:
     """The triangles of a file in the axes of a run, as text; the rover starts at 0, 0, on the height 0.
 
-    Args:
-        points: (points, 3) as in the file.
-        triangles: (triangles, 3) numbers of points; None: points alone.
-        content: of the file.
-        settings: how it is read.
+    Points (points, 3) are as in the file, triangles (triangles, 3) are numbers of points.
 
-    Raises:
-        ScanError: it has no triangles or too many, they are no surface, or none is where the rover starts.
+    Raises ScanError: it has no triangles or too many, they are no surface, or none is where the rover starts.
     """
     if triangles is None:
         raise ScanError("file", "points without triangles", "a mesh with kind mesh: OBJ, STL, or PLY with faces")

@@ -12,7 +12,7 @@ from hil.config.scan.grid import Floats
 # Ground [m], the rover's start being its origin; place, height and width (standard deviation) of the mound [m].
 AHEAD_M, ACROSS_M = (-1.2, 6.2), (-1.5, 1.5)
 PLACE_M, HEIGHT_M, WIDTH_M = (2.4, 0.1), 0.5, 0.9
-# Waves of the ground beside it: number, longest and shortest [m], and the standard deviation of their sum [m].
+# Waves of the ground around it: number, longest and shortest [m], and the standard deviation of their sum [m].
 WAVES, LONGEST_M, SHORTEST_M, UNEVEN_M = 12, 3.0, 0.8, 0.008
 
 

@@ -1,10 +1,6 @@
 """Points of a scan from the content of its file: one format, named by the ending and proven by the first bytes.
 
-The header of a LAS or LAZ file, held against the size of the file before a reader believes its counts.
-
 Source: ASPRS, LAS Specification 1.4 - R15, table 3.
-
-Points from a text of columns, in the dialects that scanners and spreadsheets write.
 """
 
 from __future__ import annotations
@@ -35,11 +31,7 @@ _VLR, _EVLR = 54, 60
 def check_las(content: bytes) -> int:
     """The number of points of a LAS or LAZ file.
 
-    Args:
-        content: of the file.
-
-    Raises:
-        ValueError: what the header says does not fit into the file; all of it is named.
+    Raises ValueError: what the header says does not fit into the file; all of it is named.
     """
     if len(content) < 227:
         raise ValueError(f"{len(content)} bytes; a header of 227 or more")
@@ -87,11 +79,6 @@ _MARKS = (";", "\t", ",", None)
 
 def table_points(content: bytes, settings: ScanSettings, most: int) -> Points:
     """Points (points, 3) of a text of columns: x, y and z come first, or where a header names them.
-
-    Args:
-        content: of the file.
-        settings: the units that are said; those of a header may not contradict them.
-        most: so many rows are read at most.
 
     Raises:
         ScanError: a unit in the header is another one.
@@ -198,7 +185,7 @@ MOST_BYTES = 300_000_000
 MOST_POINTS = 5_000_000  # reading so many and making a height map of them fits into the limits of the process
 _FEWEST = 16
 _LAS_AT_ONCE = 500_000
-# Neither files beside the one that is read, nor a server for the parameters of a projection.
+# Neither files next to the one that is read, nor a server for the parameters of a projection.
 _ALONE = {
     "GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR",
     "GDAL_PAM_ENABLED": "NO",
@@ -235,11 +222,6 @@ def _open_projections() -> None:
 
 def points_of(content: bytes, ending: str, settings: ScanSettings) -> ScanGeometry:
     """Points or triangles of a file in its own units and axes; what has no finite coordinates is left out.
-
-    Args:
-        content: of the file.
-        ending: of its name; says the format, see `prepare_reading`.
-        settings: how it is to be read.
 
     Raises:
         ScanError: the file contradicts the settings.
@@ -292,7 +274,7 @@ def _las(content: bytes, settings: ScanSettings) -> ScanGeometry:
 
     _bounded(check_las(content))
     parts, seen = [np.empty((0, 3))], set[int]()
-    # The other reader of LAZ starts threads, each with an arena of its own.
+    # The other reader of LAZ starts threads, each with a separate arena.
     with laspy.open(io.BytesIO(content), read_evlrs=False, laz_backend=laspy.LazBackend.Lazrs) as las:
         for part in las.chunk_iterator(_LAS_AT_ONCE):
             points = np.column_stack([part.x, part.y, part.z])

@@ -1,10 +1,7 @@
-"""Surfaces of triangles: from OBJ and STL files, and their heights where they are highest.
+"""Surfaces of triangles from OBJ, STL and PLY files, and their heights where they are highest.
 
-Sources: Wavefront, Object Files (.obj), version 3.0; 3D Systems, StereoLithography Interface Specification, 1989.
-
-A PLY file: the places of its vertices, and of a mesh its faces.
-
-Source: G. Turk, The PLY Polygon File Format, 1994.
+Sources: Wavefront, Object Files (.obj), version 3.0; 3D Systems, StereoLithography Interface Specification, 1989;
+G. Turk, The PLY Polygon File Format, 1994.
 """
 
 from __future__ import annotations
@@ -36,12 +33,7 @@ class ScanGeometry(NamedTuple):
 def obj_shape(content: bytes, bounded: Callable[[int], None]) -> ScanGeometry:
     """Points and faces of a Wavefront OBJ file.
 
-    Args:
-        content: of the file.
-        bounded: refuses a number of points that is too large.
-
-    Raises:
-        ValueError: a line is not of that format, or it has no points.
+    Raises ValueError: a line is not of that format, or it has no points.
     """
     bounded(content.count(b"\nv "))
     # a line goes on after a backslash; numbers after a slash are of normals and textures
@@ -51,8 +43,7 @@ def obj_shape(content: bytes, bounded: Callable[[int], None]) -> ScanGeometry:
 def stl_shape(content: bytes, bounded: Callable[[int], None]) -> ScanGeometry:
     """Facets of an STL file, binary or text; arguments as of `obj_shape`.
 
-    Raises:
-        ValueError: it is cut off, or no such file.
+    Raises ValueError: it is cut off, or no such file.
     """
     count = int.from_bytes(content[_STL_HEAD - 4 : _STL_HEAD], "little")
     size = _STL_HEAD + count * _FACET.itemsize
@@ -100,10 +91,9 @@ def fan(face: Sequence[int]) -> list[int]:
 def usable(found: ScanGeometry) -> ScanGeometry:
     """The finite points; or a surface without triangles that have others, and with the points of its triangles alone.
 
-    Where most points are of no triangle the file is a cloud with a few faces beside.
+    Where most points are of no triangle the file is a cloud with a few faces.
 
-    Raises:
-        ValueError: a triangle of points that there are not.
+    Raises ValueError: a triangle of points that there are not.
     """
     points, triangles = found
     finite = np.logical_and.reduce(np.isfinite(points), axis=1)
@@ -193,12 +183,7 @@ class _Element(NamedTuple):
 def ply_shape(content: bytes, bounded: Callable[[int], None]) -> ScanGeometry:
     """Points of the content of a file, and the triangles of its faces.
 
-    Args:
-        content: of the file.
-        bounded: refuses a number of points that is too large.
-
-    Raises:
-        ValueError: it is no such file, has no points with x, y and z, or is cut off.
+    Raises ValueError: it is no such file, has no points with x, y and z, or is cut off.
     """
     order, elements, begin = _header(content)
     points = next((one for one in elements if one.name == "vertex"), None)

@@ -1,16 +1,12 @@
-"""The section of the experiment crossing: a drive over the shape of the ground.
-
-The sinkage experiment's part of a rig config.
-"""
+"""The sections of the experiments crossing and sinkage."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import ClassVar
 
-from pydantic import Field
-
 from hil.config.problems import Problem
+from hil.config.schema.base import bounded, positive
 from hil.config.schema.experiment_section import SLIP_MARGIN, ExperimentSection, WholeConfig
 
 
@@ -19,17 +15,12 @@ class CrossingConfig(ExperimentSection):
 
     between_runs: ClassVar[tuple[str, ...]] = ("*",)
 
-    speed_mps: float = Field(0.05, gt=0, le=10, description="speed of the rims, constant until the rover is across")
-    past_m: float = Field(
-        0.1, ge=0, le=100, description="the rover is across when all its axles are this far behind the shape"
-    )
-    timeout_s: float = Field(30.0, ge=1, le=3600, description="then the drive ends, and the shape was not crossed")
-    settle_s: float = Field(0.5, ge=0.1, le=600, description="recorded after the drive, drives cut")
-    most_load_N: float | None = Field(
-        None,
-        gt=0,
-        le=1e6,
-        description="largest upward force on one wheel, by the twin, in an accepted run; null: any",
+    speed_mps: float = positive(0.05, 10, "speed of the rims, constant until the rover is across")
+    past_m: float = bounded(0.1, 0, 100, "the rover is across when all its axles are this far behind the shape")
+    timeout_s: float = bounded(30.0, 1, 3600, "then the drive ends, and the shape was not crossed")
+    settle_s: float = bounded(0.5, 0.1, 600, "recorded after the drive, drives cut")
+    most_load_N: float | None = positive(
+        None, 1e6, "largest upward force on one wheel, by the twin, in an accepted run; null: any"
     )
 
     @property
@@ -52,8 +43,8 @@ class SinkageConfig(ExperimentSection):
 
     between_runs: ClassVar[tuple[str, ...]] = ("*",)
 
-    settle_s: float = Field(1.0, ge=0.1, le=600, description="from the start until the measurement")
-    measure_s: float = Field(1.0, ge=0.1, le=600, description="length of the measurement")
+    settle_s: float = bounded(1.0, 0.1, 600, "from the start until the measurement")
+    measure_s: float = bounded(1.0, 0.1, 600, "length of the measurement")
 
     @property
     def measured_s(self) -> float | None:

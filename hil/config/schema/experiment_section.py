@@ -24,18 +24,12 @@ SLIP_MARGIN = 0.9
 
 
 class Winch(NamedTuple):
-    """What holds the rover back until it slips as wanted; a simulated rig has one, on a real one somebody pulls.
+    """What holds the rover back until it slips as wanted; a simulated rig has one, on a real one somebody pulls."""
 
-    Attributes:
-        slip: wanted.
-        growth_Nps: fastest growth of its pull [N/s].
-        largest_N: largest pull [N].
-        cable_mps: speed at which it pays out its cable, whatever the wheels do [m/s]; None: that of the wanted slip.
-    """
-
-    slip: float
-    growth_Nps: float
-    largest_N: float
+    slip: float  #: wanted
+    growth_Nps: float  #: fastest growth of its pull [N/s]
+    largest_N: float  #: largest pull [N]
+    #: speed at which it pays out its cable, whatever the wheels do [m/s]; None: that of the wanted slip
     cable_mps: float | None = None
 
 
@@ -96,17 +90,13 @@ class WholeConfig(Protocol):
 
 
 class ExperimentSection(Section):
-    """Section of an experiment. By default it needs nothing: open ground, passive cylinders, speeds for the wheels.
+    """Section of an experiment. By default it needs nothing: open ground, passive cylinders, speeds for the wheels."""
 
-    Attributes:
-        obstacle: the obstacle stands in front of the rover (`obstacle`, `trial.angle_deg`, `trial.start_distance_m`).
-            Then the ground is level.
-        impact: it is an impact trial, whose force sensors and twin say what came of the hit.
-        uses: keys of the sections of other experiments that it uses, besides those that follow from the two above.
-    """
-
+    #: the obstacle stands in front of the rover (`obstacle`, `trial.angle_deg`, `trial.start_distance_m`). Then the
+    #: ground is level
     obstacle: ClassVar[bool] = False
-    impact: ClassVar[bool] = False
+    impact: ClassVar[bool] = False  #: it is an impact trial, whose force sensors and twin measure the hit
+    #: keys of the sections of other experiments that it uses, besides those that follow from the two above
     uses: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
@@ -173,9 +163,6 @@ class ExperimentSection(Section):
         """Roles of the instruments of motion that it needs on such a rig: a fault of one of them leads to Safe.
 
         Those that it does not need are left out with a mark when they fail, and the run goes on.
-
-        Args:
-            rig: simulated, simulated_wire or real.
         """
         return ()
 

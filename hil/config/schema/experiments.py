@@ -1,7 +1,4 @@
-"""Sections of the experiments that come with this program, and which of them an experiment uses.
-
-Sections of experiments from other packages: `extensions.NAME` of a config.
-"""
+"""Sections of the experiments, our own and installed ones, and which of them an experiment uses."""
 
 from __future__ import annotations
 
@@ -27,10 +24,6 @@ from hil.config.schema.walk import WalkConfig
 def extension_section(name: str, values: Any) -> Section:
     """The checked section of an installed experiment.
 
-    Args:
-        name: of the experiment.
-        values: as in the config.
-
     Raises:
         ValueError: see `section_class`.
         ValidationError: the values are not valid for the section.
@@ -48,8 +41,7 @@ def installed_section(name: str) -> ExperimentSection:
 def section_class(name: str) -> type[ExperimentSection]:
     """Class of the section of an installed experiment.
 
-    Raises:
-        ValueError: no installed package has an experiment of that name, or it cannot be imported, or is none.
+    Raises ValueError: no installed package has an experiment of that name, or it cannot be imported, or is none.
     """
     for kind, package in load_installed(EXPERIMENTS, name):
         section = getattr(kind, "section", None)  # of somebody else's: it may be anything
@@ -88,11 +80,7 @@ def section_key(experiment: str) -> str:
 
 
 def unused_sections(experiment: Any) -> frozenset[str]:
-    """Keys of the sections of experiments that an experiment does not use; none if there is no such experiment.
-
-    Args:
-        experiment: its name, as an unchecked config gives it.
-    """
+    """Keys of the sections of experiments that an experiment does not use; none if there is no such experiment."""
     key = section_key(str(experiment))
     kind: Any = None
     if key in ExperimentSections.model_fields:

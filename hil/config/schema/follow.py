@@ -1,20 +1,16 @@
-"""The section of the experiment follow: a speed over time that is followed, or a slip that is held.
-
-Whether a rig measures how far the rover has driven: what a measured speed, and a measured slip, need.
-
-The estimate of the soil beside the rover twin: how uncertain the soil is, and what is measured how well.
-"""
+"""The sections of the experiment follow, and of the estimate of the soil."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
 from hil.config.problems import Problem
-from hil.config.schema.base import Section
+from hil.config.schema.base import Listed, Section, bounded, key, positive, section
 from hil.config.schema.experiment_section import SLIP_MARGIN, ExperimentSection, WholeConfig, Winch
 
 # A distance is measured along the way if its direction is within 45 degrees of it.
@@ -52,12 +48,10 @@ LEAST_DUTY = 1e-3
 class _LoopGains(Section):
     """The outer loop: a controller with proportional and integral part on the measured quantity."""
 
-    gain: float = Field(
-        0.3, ge=0, le=0.9, description="proportional part: change of the wheels' speed over the error, both at the rim"
-    )
-    integral_per_s: float = Field(3.0, ge=0.01, le=100, description="integral part: of that change in a second [1/s]")
-    lag_s: float = Field(
-        0.1, ge=0, le=5, description="assumed lag of drives and observer together, for the margins that arming asks for"
+    gain: float = bounded(0.3, 0, 0.9, "proportional part: change of the wheels' speed over the error, both at the rim")
+    integral_per_s: float = bounded(3.0, 0.01, 100, "integral part: of that change in a second [1/s]")
+    lag_s: float = bounded(
+        0.1, 0, 5, "assumed lag of drives and observer together, for the margins that arming asks for"
     )
 
 
@@ -68,24 +62,22 @@ class TorqueLoop(Section):
     speed of the rover over the radius of the wheels.
     """
 
-    begin_Nm: float = Field(0.0, ge=-1e4, le=1e4, description="torque of each motor with which the loop begins")
-    gain: float = Field(40.0, ge=0, le=1e6, description="proportional part [N m s/rad]")
-    integral_gain: float = Field(40.0, ge=0, le=1e6, description="integral part [N m/rad]")
-    derivative_gain: float = Field(
-        0.0, ge=0, le=1e5, description="derivative part, of the measured speed alone [N m s^2/rad]"
-    )
-    filter_s: float = Field(0.02, ge=0.001, le=10, description="time constant of the filter before the derivative part")
-    limit_Nm: float = Field(400.0, ge=0.1, le=1e4, description="largest torque of a motor, either way")
+    begin_Nm: float = bounded(0.0, -1e4, 1e4, "torque of each motor with which the loop begins")
+    gain: float = bounded(40.0, 0, 1e6, "proportional part [N m s/rad]")
+    integral_gain: float = bounded(40.0, 0, 1e6, "integral part [N m/rad]")
+    derivative_gain: float = bounded(0.0, 0, 1e5, "derivative part, of the measured speed alone [N m s^2/rad]")
+    filter_s: float = bounded(0.02, 0.001, 10, "time constant of the filter before the derivative part")
+    limit_Nm: float = bounded(400.0, 0.1, 1e4, "largest torque of a motor, either way")
 
 
 class _FollowWinch(Section):
     """What holds the simulated rover back; on a real rig somebody pulls."""
 
-    cable_mps: float | None = Field(
-        None, ge=0.001, le=10, description="speed at which it pays out its cable; null: that of follow.slip"
+    cable_mps: float | None = bounded(
+        None, 0.001, 10, "speed at which it pays out its cable; null: that of follow.slip"
     )
-    growth_Nps: float = Field(500.0, ge=1, le=1e6, description="fastest growth of its pull [N/s]")
-    largest_N: float = Field(5000.0, ge=1, le=1e6, description="largest pull")
+    growth_Nps: float = bounded(500.0, 1, 1e6, "fastest growth of its pull [N/s]")
+    largest_N: float = bounded(5000.0, 1, 1e6, "largest pull")
 
 
 class FollowConfig(ExperimentSection):
@@ -95,48 +87,39 @@ class FollowConfig(ExperimentSection):
         "quantity", "slip", "window_from_s", "window_s", "error_limit_mps", "slip_tolerance", "most_saturated",
     )  # fmt: skip
 
-    quantity: Literal["wheel_speed", "forward_speed", "slip", "throttle"] = Field(
+    quantity: Literal["wheel_speed", "forward_speed", "slip", "throttle"] = key(
         "forward_speed",
-        description="what follows: the speed of the rims, the measured forward speed of the rover, or the measured "
+        "what follows: the speed of the rims, the measured forward speed of the rover, or the measured "
         "slip, which is held; throttle: nothing, the duty is the profile over full_duty_mps",
     )
-    profile: Annotated[tuple[Point, ...], Field(strict=False)] = Field(
+    profile: Listed[Point] = key(
         ((0.0, 0.0), (1.0, 0.05), (20.0, 0.05)),
-        max_length=10000,
-        description="time [s] and speed [m/s], straight between two points: of the rims, or of the rover; where a slip "
+        "time [s] and speed [m/s], straight between two points: of the rims, or of the rover; where a slip "
         "is held, the forward speed that is expected",
-        json_schema_extra={"note": "points, or the path of a CSV file of two columns, seen from the config's folder"},
+        max_length=10000,
+        note="points, or the path of a CSV file of two columns, seen from the config's folder",
     )
-    slip: float = Field(
-        0.2, ge=0, le=0.95, description="that is held with quantity slip; of the simulated winch with the others"
-    )
-    most_slip: float = Field(
-        0.8, ge=0.01, le=0.95, description="largest slip that the loop makes up for: it sets no faster wheels"
-    )
-    loop: _LoopGains = Field(
-        default_factory=_LoopGains, description="the outer loop, closed on what is measured; all values at the rim"
-    )
-    full_duty_mps: float | None = Field(
+    slip: float = bounded(0.2, 0, 0.95, "that is held with quantity slip; of the simulated winch with the others")
+    most_slip: float = bounded(0.8, 0.01, 0.95, "largest slip that the loop makes up for: it sets no faster wheels")
+    loop: _LoopGains = section(_LoopGains, "the outer loop, closed on what is measured; all values at the rim")
+    full_duty_mps: float | None = bounded(
         None,
-        ge=0.01,
-        le=10,
-        description="rims' speed at the full supply without load: the wheels are then driven by duty, and the loop "
+        0.01,
+        10,
+        "rims' speed at the full supply without load: the wheels are then driven by duty, and the loop "
         "closed here; null: driven by speed",
     )
-    torque: TorqueLoop | None = Field(
-        None,
-        description="the loop is on the motors' torque, which is a duty by drives.motor; null: on the wheels' speed",
+    torque: TorqueLoop | None = key(
+        None, "the loop is on the motors' torque, which is a duty by drives.motor; null: on the wheels' speed"
     )
-    window_from_s: float = Field(10.0, ge=0, le=3600, description="begin of the window that is judged")
-    window_s: float = Field(10.0, ge=0.5, le=600, description="its length")
-    error_limit_mps: float = Field(
-        0.005, gt=0, le=1, description="largest root mean square of the error of an accepted run, in the window"
+    window_from_s: float = bounded(10.0, 0, 3600, "begin of the window that is judged")
+    window_s: float = bounded(10.0, 0.5, 600, "its length")
+    error_limit_mps: float = positive(
+        0.005, 1, "largest root mean square of the error of an accepted run, in the window"
     )
-    slip_tolerance: float = Field(0.03, gt=0, le=1, description="with quantity slip: largest deviation of its mean")
-    most_saturated: float = Field(
-        0.05, ge=0, le=1, description="largest share of the window in which the wheels' speed is at a limit"
-    )
-    held_back: _FollowWinch | None = Field(None, description="what holds the rover back; null: nothing")
+    slip_tolerance: float = positive(0.03, 1, "with quantity slip: largest deviation of its mean")
+    most_saturated: float = bounded(0.05, 0, 1, "largest share of the window in which the wheels' speed is at a limit")
+    held_back: _FollowWinch | None = key(None, "what holds the rover back; null: nothing")
 
     @field_validator("profile")
     @classmethod
@@ -204,59 +187,52 @@ class FollowConfig(ExperimentSection):
         one = self.held_back
         return None if one is None else Winch(self.slip, one.growth_Nps, one.largest_N, one.cable_mps)
 
-    def problems(self, config: WholeConfig) -> list[Problem]:
+    def problems(self, config: WholeConfig) -> Iterator[Problem]:
         """Soil, an instrument for what is followed, and a profile that the limits allow."""
-        problems: list[Problem] = []
         if not config.ground.on_soil:
-            problems.append(Problem("ground.kind", config.ground.kind, "soil: experiment follow measures slip on it"))
+            yield Problem("ground.kind", config.ground.kind, "soil: experiment follow measures slip on it")
         if self.measures_motion:
-            problems += along_way_problems(config, f"follow.quantity {self.quantity}", ("follow.quantity",))
+            yield from along_way_problems(config, f"follow.quantity {self.quantity}", ("follow.quantity",))
         if self.held_back is not None and not config.layout.load_cell:
-            allowed = (
-                "a load cell (loads.load_cell={}), or follow.held_back null: the twin knows a pull from the cell only"
-            )
-            problems.append(
-                Problem("loads.load_cell", "none, with follow.held_back", allowed, ("follow.held_back", "loads"))
-            )
+            knows = "or follow.held_back null: the twin knows a pull from the cell only"
+            allowed, depends_on = f"a load cell (loads.load_cell={{}}), {knows}", ("follow.held_back", "loads")
+            yield Problem("loads.load_cell", "none, with follow.held_back", allowed, depends_on)
         radius_m, limits = config.least_wheel_radius_m, config.limits
         most_mps = SLIP_MARGIN * limits.wheel_speed_radps * radius_m
         if self.most_mps > most_mps:
             allowed = f"at most {most_mps:.3g} m/s, {SLIP_MARGIN:g} of limits.wheel_speed_radps at the rim"
-            problems.append(Problem("follow.profile", f"{self.most_mps:g} m/s", allowed, ("limits.wheel_speed_radps",)))
+            yield Problem("follow.profile", f"{self.most_mps:g} m/s", allowed, ("limits.wheel_speed_radps",))
         most_mps2 = 0.5 * limits.wheel_acceleration_radps2 * radius_m
         steepest = max(abs(v1 - v0) / (t1 - t0) for (t0, v0), (t1, v1) in pairwise(self.profile))
         if steepest > most_mps2:
             allowed = f"at most {most_mps2:.3g} m/s in a second, half of limits.wheel_acceleration_radps2 at the rim"
-            depends_on = ("limits.wheel_acceleration_radps2",)
-            problems.append(Problem("follow.profile", f"{steepest:.3g} m/s in a second", allowed, depends_on))
+            found = f"{steepest:.3g} m/s in a second"
+            yield Problem("follow.profile", found, allowed, ("limits.wheel_acceleration_radps2",))
         length_s, end_s = self.profile[-1][0], self.window_from_s + self.window_s
         if end_s > length_s:
             allowed = f"an end by {length_s:g} s, the profile's"
-            problems.append(Problem("follow.window_s", f"an end at {end_s:g} s", allowed, ("follow.profile",)))
-        problems += self._duty_problems()
+            yield Problem("follow.window_s", f"an end at {end_s:g} s", allowed, ("follow.profile",))
+        yield from self._duty_problems()
         if self.quantity == "slip" and self.slip >= self.most_slip:
             allowed = f"below follow.most_slip, {self.most_slip:g}"
-            problems.append(Problem("follow.slip", f"{self.slip:g}", allowed, ("follow.most_slip",)))
-        return problems
+            yield Problem("follow.slip", f"{self.slip:g}", allowed, ("follow.most_slip",))
 
-    def _duty_problems(self) -> list[Problem]:
+    def _duty_problems(self) -> Iterator[Problem]:
         """A throttle needs the full duty, a torque has its own."""
-        problems: list[Problem] = []
         if self.quantity == "throttle" and self.full_duty_mps is None:
             allowed = "the rims' speed at the full supply without load, with follow.quantity throttle"
-            problems.append(Problem("follow.full_duty_mps", "null", allowed, ("follow.quantity",)))
+            yield Problem("follow.full_duty_mps", "null", allowed, ("follow.quantity",))
         if self.torque is None:
-            return problems
+            return
         if self.full_duty_mps is not None:
             allowed = "null with follow.torque, or follow.torque null"
-            problems.append(Problem("follow.full_duty_mps", f"{self.full_duty_mps:g}", allowed, ("follow.torque",)))
+            yield Problem("follow.full_duty_mps", f"{self.full_duty_mps:g}", allowed, ("follow.torque",))
         if self.quantity == "slip":
             allowed = "wheel_speed or forward_speed with follow.torque"
-            problems.append(Problem("follow.quantity", self.quantity, allowed, ("follow.torque",)))
+            yield Problem("follow.quantity", self.quantity, allowed, ("follow.torque",))
         if abs(self.torque.begin_Nm) > self.torque.limit_Nm:
             allowed = f"at most follow.torque.limit_Nm, {self.torque.limit_Nm:g}"
-            problems.append(Problem("follow.torque.begin_Nm", f"{self.torque.begin_Nm:g}", allowed))
-        return problems
+            yield Problem("follow.torque.begin_Nm", f"{self.torque.begin_Nm:g}", allowed)
 
 
 class SoilEstimationConfig(Section):
@@ -264,36 +240,30 @@ class SoilEstimationConfig(Section):
 
     between_runs: ClassVar[tuple[str, ...]] = ("*",)
 
-    rate_hz: float = Field(20.0, ge=1, le=100, description="measurements a second")
-    stiffness: float = Field(
-        0.3, ge=0, le=1.5, description="standard deviation of the log of soil.stiffness before the drive; 0: known"
+    rate_hz: float = bounded(20.0, 1, 100, "measurements a second")
+    stiffness: float = bounded(
+        0.3, 0, 1.5, "standard deviation of the log of soil.stiffness before the drive; 0: known"
     )
-    rebound: float = Field(0.3, ge=0, le=1.5, description="the same of soil.rebound")
-    slip_modulus: float = Field(0.3, ge=0, le=1.5, description="the same of soil.slip_modulus")
-    memory_m: float = Field(
-        20.0, ge=0.1, le=1e4, description="way over which the soil may become another: what was found fades to a third"
+    rebound: float = bounded(0.3, 0, 1.5, "the same of soil.rebound")
+    slip_modulus: float = bounded(0.3, 0, 1.5, "the same of soil.slip_modulus")
+    memory_m: float = bounded(
+        20.0, 0.1, 1e4, "way over which the soil may become another: what was found fades to a third"
     )
-    model: float = Field(
+    model: float = bounded(
         0.01,
-        ge=1e-4,
-        le=0.5,
-        description="standard deviation of what the wheel model leaves of the pull, and of the torque over the radius, "
+        1e-4,
+        0.5,
+        "standard deviation of what the wheel model leaves of the pull, and of the torque over the radius, "
         "over the wheels' load",
     )
-    correlation_m: float = Field(0.1, ge=1e-3, le=100, description="way along which that error is the same")
-    loads_u95: float = Field(
-        0.02,
-        ge=0,
-        le=1,
-        description="95 % half-width of the sum of the loads by leg sensors; without them estimation.mass is used",
+    correlation_m: float = bounded(0.1, 1e-3, 100, "way along which that error is the same")
+    loads_u95: float = bounded(
+        0.02, 0, 1, "95 % half-width of the sum of the loads by leg sensors; without them estimation.mass is used"
     )
-    torque_u95: float = Field(
-        0.05, ge=0, le=1, description="95 % half-width of the torque for a motor's current, relative"
-    )
-    torque_per_A_Nm: float | None = Field(
+    torque_u95: float = bounded(0.05, 0, 1, "95 % half-width of the torque for a motor's current, relative")
+    torque_per_A_Nm: float | None = positive(
         None,
-        gt=0,
-        le=1e4,
-        description="torque at the axle for each ampere of a motor [N m/A]; null: drives.power.torque_per_A_Nm of a "
+        1e4,
+        "torque at the axle for each ampere of a motor [N m/A]; null: drives.power.torque_per_A_Nm of a "
         "simulated rig, and no torques on a real one",
     )

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 from drivers.calibration_sheets import CalibrationDate
 from drivers.device_sections import LoadReading
-from hil.config.schema.base import Section
+from hil.config.schema.base import Listed, Section, bounded, key, section
 
 AXES = ("fx", "fy", "fz", "mx", "my", "mz")
 PULL = "pull"  # name of the load cell's channel
@@ -21,18 +21,16 @@ Coefficient = Annotated[float, Field(ge=-1e6, le=1e6)]
 class LegSensorsConfig(Section):
     """Force-torque sensors in all legs, all equal (MacMahon 2016, 4.1); axes of the leg: x forward, y to port, z up."""
 
-    axes: Annotated[tuple[Axis, ...], Field(strict=False)] = Field(
-        ("fz",), min_length=1, max_length=6, description="measured axes of each leg, fz among them"
-    )
-    force_N: float = Field(1000.0, ge=1, le=1e5, description="force at full scale, where no calibration states it")
-    moment_Nm: float = Field(100.0, ge=0.1, le=1e4, description="moment at full scale, likewise")
-    height_m: float = Field(0.3, ge=0, le=2, description="of the simulated sensor over the contact of its wheel")
-    cross_talk: Annotated[tuple[Row, ...], Field(strict=False, min_length=6, max_length=6)] | None = Field(
+    axes: Listed[Axis] = key(("fz",), "measured axes of each leg, fz among them", min_length=1, max_length=6)
+    force_N: float = bounded(1000.0, 1, 1e5, "force at full scale, where no calibration states it")
+    moment_Nm: float = bounded(100.0, 0.1, 1e4, "moment at full scale, likewise")
+    height_m: float = bounded(0.3, 0, 2, "of the simulated sensor over the contact of its wheel")
+    cross_talk: Annotated[tuple[Row, ...], Field(strict=False, min_length=6, max_length=6)] | None = key(
         None,
-        description="reading of each axis at the full load of each other one, shares of full scale: six rows, for the "
+        "reading of each axis at the full load of each other one, shares of full scale: six rows, for the "
         "readings fx to mz, of six, for the loads; null: none",
     )
-    noise_V: float = Field(0.002, ge=0, le=1, description="standard deviation of each simulated sample")
+    noise_V: float = bounded(0.002, 0, 1, "standard deviation of each simulated sample")
 
     @field_validator("axes")
     @classmethod
@@ -45,67 +43,55 @@ class LegSensorsConfig(Section):
 class _LoadCellConfig(Section):
     """A load cell at the drawbar."""
 
-    force_N: float = Field(1000.0, ge=1, le=1e5, description="pull at full scale, where no calibration states it")
-    sensitivity_u95: float = Field(
-        0.02, ge=0, le=1, description="half-width of the 95 % interval of the sensitivity, relative"
-    )
-    zero_u95: float = Field(
-        0.005, ge=0, le=1, description="half-width of the 95 % interval of the zero, a share of full scale"
-    )
-    noise_V: float = Field(0.002, ge=0, le=1, description="standard deviation of each simulated sample")
+    force_N: float = bounded(1000.0, 1, 1e5, "pull at full scale, where no calibration states it")
+    sensitivity_u95: float = bounded(0.02, 0, 1, "half-width of the 95 % interval of the sensitivity, relative")
+    zero_u95: float = bounded(0.005, 0, 1, "half-width of the 95 % interval of the zero, a share of full scale")
+    noise_V: float = bounded(0.002, 0, 1, "standard deviation of each simulated sample")
 
 
 class StrainGaugesConfig(Section):
     """A bridge of strain gauges on two links of the obstacle's frame (MacMahon 2016, 6.2.2): their compression."""
 
-    link: Literal["rear", "bottom"] = Field("rear", description="which links of the frame bear the gauges (App. C.2)")
-    force_N: float = Field(
-        1000.0, ge=1, le=1e5, description="compression of both links at full scale, where no calibration states it"
-    )
-    sensitivity_u95: float = Field(
-        0.02, ge=0, le=1, description="half-width of the 95 % interval of the sensitivity, relative"
-    )
-    bandwidth_hz: float = Field(200.0, ge=1, le=5000, description="of the amplifier, a first-order low-pass")
-    noise_V: float = Field(0.02, ge=0, le=1, description="standard deviation of each simulated sample")
+    link: Literal["rear", "bottom"] = key("rear", "which links of the frame bear the gauges (App. C.2)")
+    force_N: float = bounded(1000.0, 1, 1e5, "compression of both links at full scale, where no calibration states it")
+    sensitivity_u95: float = bounded(0.02, 0, 1, "half-width of the 95 % interval of the sensitivity, relative")
+    bandwidth_hz: float = bounded(200.0, 1, 5000, "of the amplifier, a first-order low-pass")
+    noise_V: float = bounded(0.02, 0, 1, "standard deviation of each simulated sample")
 
 
 class _LoadErrorsConfig(Section):
     """How the simulated load channels differ from what the controller knows of them: standard deviations."""
 
-    zero: float = Field(0.002, ge=0, le=0.5, description="of each bias, a share of full scale: what zeroing leaves")
-    drift_per_min: float = Field(0.0005, ge=0, le=0.1, description="of each bias in a minute, a share of full scale")
-    gain: float = Field(0.01, ge=0, le=0.2, description="of each sensitivity, relative")
-    cross_talk: float = Field(
-        0.01, ge=0, le=0.2, description="of each reading at the full load of another axis, a share of full scale"
-    )
+    zero: float = bounded(0.002, 0, 0.5, "of each bias, a share of full scale: what zeroing leaves")
+    drift_per_min: float = bounded(0.0005, 0, 0.1, "of each bias in a minute, a share of full scale")
+    gain: float = bounded(0.01, 0, 0.2, "of each sensitivity, relative")
+    cross_talk: float = bounded(0.01, 0, 0.2, "of each reading at the full load of another axis, a share of full scale")
 
 
 class LoadSheet(Section):
     """The calibration of one load channel."""
 
-    serial: str = Field("unknown", max_length=64, description="serial number on the sensor")
-    date: CalibrationDate | None = Field(None, description="of the calibration; null: not stated")
-    offset_V: float = Field(0.0, ge=-50, le=50, description="reading with the rover lifted; of `hil calibrate zero`")
-    load_per_V: Annotated[tuple[Coefficient, ...], Field(strict=False)] | None = Field(
+    serial: str = key("unknown", "serial number on the sensor", max_length=64)
+    date: CalibrationDate | None = key(None, "of the calibration; null: not stated")
+    offset_V: float = bounded(0.0, -50, 50, "reading with the rover lifted; of `hil calibrate zero`")
+    load_per_V: Listed[Coefficient] | None = key(
         None,
-        min_length=1,
-        max_length=6,
-        description="load of this axis from the readings of all channels of its leg, in the order of "
+        "load of this axis from the readings of all channels of its leg, in the order of "
         "loads.leg_sensors.axes [N/V or N m/V]; of the frame: compression of both links; null: from full scale and "
         "cross-talk",
+        min_length=1,
+        max_length=6,
     )
-    shunt_gain: float | None = Field(
+    shunt_gain: float | None = bounded(
         None,
-        ge=0.5,
-        le=2,
-        description="by what its readings, less the offset, are multiplied, for what the leads of a bridge lose; "
+        0.5,
+        2,
+        "by what its readings, less the offset, are multiplied, for what the leads of a bridge lose; "
         "of `hil calibrate shunt`; null: 1",
     )
-    offset_N: float = Field(
-        0.0, ge=-1e6, le=1e6, description="as offset_V, of a driver that reads loads; of a moment in N m"
-    )
-    load_per_N: Annotated[tuple[Coefficient, ...], Field(strict=False)] | None = Field(
-        None, min_length=1, max_length=6, description="as load_per_V, of a driver that reads loads"
+    offset_N: float = bounded(0.0, -1e6, 1e6, "as offset_V, of a driver that reads loads; of a moment in N m")
+    load_per_N: Listed[Coefficient] | None = key(
+        None, "as load_per_V, of a driver that reads loads", min_length=1, max_length=6
     )
 
     def offset(self, reading: LoadReading) -> float:
@@ -127,37 +113,35 @@ class LoadSheet(Section):
 class LoadsConfig(Section):
     """Leg sensors, a load cell and strain gauges on a second, slow data acquisition."""
 
-    rate_hz: int = Field(1000, ge=10, le=10000, description="samples a second and channel")
-    block_ms: float = Field(5.0, ge=1, le=100, description="samples arrive in blocks of this length")
-    range_V: float = Field(
+    rate_hz: int = bounded(1000, 10, 10000, "samples a second and channel")
+    block_ms: float = bounded(5.0, 1, 100, "samples arrive in blocks of this length")
+    range_V: float = bounded(
         10.0,
-        ge=1e-3,
-        le=50,
-        description="full scale, either sign, of readings in volts; where the driver reads loads, full scale is the "
+        1e-3,
+        50,
+        "full scale, either sign, of readings in volts; where the driver reads loads, full scale is the "
         "load of each sensor, and noise_V counts as a share of this",
     )
-    bits: int = Field(16, ge=8, le=32, description="resolution of the converter")
-    filter_hz: float = Field(5.0, ge=0.1, le=1000, description="corner of the low-pass on the measured loads")
-    lifted_s: float = Field(
+    bits: int = bounded(16, 8, 32, "resolution of the converter")
+    filter_hz: float = bounded(5.0, 0.1, 1000, "corner of the low-pass on the measured loads")
+    lifted_s: float = bounded(
         0.0,
-        ge=0,
-        le=600,
-        description="the run begins with the rover lifted and its legs hanging, and the channels are zeroed for so "
+        0,
+        600,
+        "the run begins with the rover lifted and its legs hanging, and the channels are zeroed for so "
         "long (MacMahon 2016, 6.2.4); 0: offsets of the calibration",
     )
-    leg_sensors: LegSensorsConfig | None = Field(None, description="null: the wheels' loads are not measured")
-    load_cell: _LoadCellConfig | None = Field(None, description="null: the drawbar pull is not measured")
-    strain_gauges: StrainGaugesConfig | None = Field(
-        None, description="null: there are none on the obstacle's frame; else a second source of the peak force"
+    leg_sensors: LegSensorsConfig | None = key(None, "null: the wheels' loads are not measured")
+    load_cell: _LoadCellConfig | None = key(None, "null: the drawbar pull is not measured")
+    strain_gauges: StrainGaugesConfig | None = key(
+        None, "null: there are none on the obstacle's frame; else a second source of the peak force"
     )
-    errors: _LoadErrorsConfig = Field(
-        default_factory=_LoadErrorsConfig, description="of the simulated channels, drawn by the seed"
-    )
-    calibration: dict[str, LoadSheet] | None = Field(
+    errors: _LoadErrorsConfig = section(_LoadErrorsConfig, "of the simulated channels, drawn by the seed")
+    calibration: dict[str, LoadSheet] | None = key(
         None,
+        "calibration of channels, by their names, like front_left_fz, pull or frame",
         max_length=400,
-        description="calibration of channels, by their names, like front_left_fz, pull or frame",
-        json_schema_extra={"note": "path of a calibration file, seen from the config's folder, or what would be in it"},
+        note="path of a calibration file, seen from the config's folder, or what would be in it",
     )
 
     @property

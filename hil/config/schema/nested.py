@@ -14,8 +14,7 @@ from hil.config.schema.base import Section
 def checked_below(name: str, section: type[Section], values: Any) -> Section:
     """Check the values of a section; the location of each error then begins with the name that selected its class.
 
-    Raises:
-        ValidationError: the values are not valid for the section.
+    Raises ValidationError: the values are not valid for the section.
     """
     try:
         return section.model_validate(values)

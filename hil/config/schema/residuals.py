@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from hil.config.schema.base import Section
+from hil.config.schema.base import Section, key
 
 # The residuals by name; `hil.residuals.table` says what each compares.
 ResidualName = Literal[
@@ -53,29 +53,25 @@ class ResidualSheet(Section):
 
     @model_validator(mode="after")
     def _ordered(self) -> ResidualSheet:
-        pairs = {f"between.{key}": pair for key, pair in self.between.items()}
-        pairs |= {
-            f"thresholds.{name}.{key}": pair for name, one in self.thresholds.items() for key, pair in one.items()
-        }
-        for key, (low, high) in pairs.items():
-            if low > high:
-                raise ValueError(f"{key}: {low:g} to {high:g}; allowed: the smaller number first")
+        groups = {"between": self.between, **{f"thresholds.{name}": one for name, one in self.thresholds.items()}}
+        for path, pairs in groups.items():
+            for name, (low, high) in pairs.items():
+                if low > high:
+                    raise ValueError(f"{path}.{name}: {low:g} to {high:g}; allowed: the smaller number first")
         return self
 
 
 class ResidualsConfig(Section):
     """Plausible wrong values: fault 34."""
 
-    reaction: Literal["mark", "safe"] = Field(
+    reaction: Literal["mark", "safe"] = key(
         "mark",
-        description="mark: a run is judged at its end, marked and not accepted; safe: also Safe, by a residual that a "
+        "mark: a run is judged at its end, marked and not accepted; safe: also Safe, by a residual that a "
         "tick can judge (wheel_speed, load_sum)",
     )
-    calibration: ResidualSheet | None = Field(
+    calibration: ResidualSheet | None = key(
         None,
-        description="thresholds, measured in good runs; null: nothing is judged",
-        json_schema_extra={
-            "note": "path of the file that `hil calibrate residuals` writes, seen from the config's folder, or what "
-            "would be in it"
-        },
+        "thresholds, measured in good runs; null: nothing is judged",
+        note="path of the file that `hil calibrate residuals` writes, seen from the config's folder, or what "
+        "would be in it",
     )

@@ -3,10 +3,6 @@
 The keys of a rover are those of its parameters (`models.rover.parameters.RoverQuantity`), in a section of its name.
 Keys directly under `rover` describe the bodies of the RCP, and of `parametric`, which places the same bodies from a
 few lengths.
-
-Joints that a config locks: of the rover, and none that has to turn.
-
-The section of a rover that is described by a file.
 """
 
 from __future__ import annotations
@@ -22,9 +18,8 @@ from pydantic import Field, ModelWrapValidatorHandler, create_model, field_valid
 
 from drivers.extensions import ROVERS as INSTALLED
 from drivers.extensions import ExtensionError, installed_names, load_installed
-from drivers.section import Listed
 from hil.config.problems import CrossCheckError, Problem
-from hil.config.schema.base import Section
+from hil.config.schema.base import Listed, Section, bounded, key, section
 from models.rover.chassis import ChassisParameters
 from models.rover.imported import IMPORTED, imported
 from models.rover.locks import locked
@@ -34,13 +29,7 @@ from models.rover.tree import Tree
 
 
 def lock_problem(type_: str, rover: type[Parameters], locks: tuple[tuple[str, float], ...]) -> Problem | None:
-    """What is wrong with the locks of a config; None: nothing.
-
-    Args:
-        type_: of the rover, as the config names it.
-        rover: without these locks.
-        locks: angle [rad] by name or kind of a joint.
-    """
+    """What is wrong with the locks of a config, angles [rad] by name or kind of a joint; None: nothing."""
     known = rover.lockable()
     kinds = {name.rsplit("_", 1)[-1] for name in known}
     unknown = [name for name, _ in locks if name not in known and name not in kinds]
@@ -63,11 +52,11 @@ def lock_problem(type_: str, rover: type[Parameters], locks: tuple[tuple[str, fl
 class ImportedSection(Section):
     """A rover of a file, as `hil rover import` writes it."""
 
-    urdf: str | None = Field(
-        None, description="path of a URDF, relative to this file; an effective config has its text; null: another type"
+    urdf: str | None = key(
+        None, "path of a URDF, relative to this file; an effective config has its text; null: another type"
     )
-    wheels: Listed[str] | None = Field(
-        None, min_length=2, max_length=10, description="its wheels: links or joints; null: those that are recognised"
+    wheels: Listed[str] | None = key(
+        None, "its wheels: links or joints; null: those that are recognised", min_length=2, max_length=10
     )
 
 
@@ -84,8 +73,7 @@ def rover_names() -> tuple[str, ...]:
 def rover_named(name: str) -> type[Parameters] | None:
     """The rover of that name, of ours or of an installed package; None: there is none.
 
-    Raises:
-        ExtensionError: an installed package declares it, but cannot be imported or has no such rover.
+    Raises ExtensionError: an installed package declares it, but cannot be imported or has no such rover.
 
     Example:
         >>> rover_named("juno").__name__, rover_named("unknown")
@@ -168,24 +156,24 @@ _MOST_DEG = 180.0
 class _PayloadLoad(Section):
     """The payload of the rover: a uniform cube fixed to its main body."""
 
-    mass_kg: float = Field(0.0, ge=0, le=1000, description="0: none")
-    x_m: float = Field(0.0, ge=-5, le=5, description="its centre, ahead of the base frame's origin")
-    y_m: float = Field(0.0, ge=-5, le=5, description="its centre, to port of that origin")
-    z_m: float = Field(0.0, ge=-5, le=5, description="its centre, over the ground that the rover stands on")
-    edge_m: float = Field(0.2, ge=0.01, le=5, description="of the cube, for its inertia")
+    mass_kg: float = bounded(0.0, 0, 1000, "0: none")
+    x_m: float = bounded(0.0, -5, 5, "its centre, ahead of the base frame's origin")
+    y_m: float = bounded(0.0, -5, 5, "its centre, to port of that origin")
+    z_m: float = bounded(0.0, -5, 5, "its centre, over the ground that the rover stands on")
+    edge_m: float = bounded(0.2, 0.01, 5, "of the cube, for its inertia")
 
 
 class _DrawbarLoad(Section):
     """A constant pull backwards at a point of the main body; the rover settles under it with its axles held."""
 
-    pull_N: float = Field(0.0, ge=-1e4, le=1e4, description="along the body, positive backwards; 0: none")
-    x_m: float = Field(0.0, ge=-5, le=5, description="where it acts, ahead of the base frame's origin")
-    y_m: float = Field(0.0, ge=-5, le=5, description="where it acts, to port of that origin")
-    z_m: float = Field(0.0, ge=-5, le=5, description="where it acts, over the ground that the rover stands on")
+    pull_N: float = bounded(0.0, -1e4, 1e4, "along the body, positive backwards; 0: none")
+    x_m: float = bounded(0.0, -5, 5, "where it acts, ahead of the base frame's origin")
+    y_m: float = bounded(0.0, -5, 5, "where it acts, to port of that origin")
+    z_m: float = bounded(0.0, -5, 5, "where it acts, over the ground that the rover stands on")
 
 
 class _Type(Section):
-    type: str = Field("rcp", description="type of the rover", json_schema_extra={"enum": [*VEHICLES, IMPORTED]})
+    type: str = key("rcp", "type of the rover", json_schema_extra={"enum": [*VEHICLES, IMPORTED]})
 
     @field_validator("type")
     @classmethod
@@ -211,8 +199,8 @@ def tree_on_rig(rover: Parameters) -> Tree:
 class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy knows them as Any
     """The rover: values that no source publishes. The RCP's positions come from MacMahon 2016, Table 4-1."""
 
-    payload: _PayloadLoad = Field(default_factory=_PayloadLoad, description="the payload")
-    drawbar: _DrawbarLoad = Field(default_factory=_DrawbarLoad, description="a pull on the main body")
+    payload: _PayloadLoad = section(_PayloadLoad, "the payload")
+    drawbar: _DrawbarLoad = section(_DrawbarLoad, "a pull on the main body")
     locks: dict[str, Annotated[float, Field(ge=-5000, le=5000)]] = Field(
         default_factory=dict,
         max_length=100,
@@ -220,7 +208,7 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
         "(steering, walking); {}: none more",
         json_schema_extra={"note": "-180 to 180 by the joint's name or kind; -5000 to 5000 of one that slides"},
     )
-    imported: ImportedSection = Field(default_factory=ImportedSection, description=f"type {IMPORTED}")
+    imported: ImportedSection = section(ImportedSection, f"type {IMPORTED}")
 
     @model_validator(mode="wrap")
     @classmethod
@@ -316,11 +304,7 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
     def parameters(self, driven: tuple[str, ...] = ()) -> Parameters:
         """The same numbers as parameters of `models.rover` [kg, m, rad].
 
-        Args:
-            driven: joints that turn, because servos drive them.
-
-        Raises:
-            ValueError: the sizes are not consistent.
+        Raises ValueError: the sizes are not consistent.
         """
         kind = self.kind_with(driven)
         if self.type == IMPORTED:

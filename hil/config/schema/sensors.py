@@ -1,18 +1,15 @@
-"""The force sensors of a rig config, their data acquisition and the impact detector.
-
-The camera that films the runs of a rig.
-"""
+"""The sections of the force sensors, their data acquisition, the impact detector and the camera."""
 
 from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from drivers.messages import SensorName
-from hil.config.schema.base import Section
+from hil.config.schema.base import Listed, Section, bounded, key
 from hil.messages.layout import SENSORS
 
 # Where the sensors of a triangle and in links stand unless the config says so, (across, up) and across [m].
@@ -27,33 +24,25 @@ class ChannelConfig(Section):
     """One force sensor."""
 
     name: SensorName = Field(description="corner of the sensing triangle, wheel of the bumper, or link of the frame")
-    sensitivity_mVpN: float = Field(
-        11.24, ge=1e-3, le=1000, description="sensitivity, where devices.daq.calibration does not give it"
+    sensitivity_mVpN: float = bounded(11.24, 1e-3, 1000, "sensitivity, where devices.daq.calibration does not give it")
+    across_m: float | None = bounded(
+        None, -2, 2, "position on the plate, or of the link, to port, from the contact point of a smooth wheel"
     )
-    across_m: float | None = Field(
-        None,
-        ge=-2,
-        le=2,
-        description="position on the plate, or of the link, to port, from the contact point of a smooth wheel",
+    up_m: float | None = bounded(
+        None, -2, 2, "position on the triangle's plate, upward, from the contact point of a smooth wheel"
     )
-    up_m: float | None = Field(
+    noise_V: float = bounded(0.0005, 0, 1, "standard deviation of each sample")
+    bias_V: float = bounded(0.0, -5, 5, "offset of the channel")
+    droop_s: float | None = bounded(
         None,
-        ge=-2,
-        le=2,
-        description="position on the triangle's plate, upward, from the contact point of a smooth wheel",
-    )
-    noise_V: float = Field(0.0005, ge=0, le=1, description="standard deviation of each sample")
-    bias_V: float = Field(0.0, ge=-5, le=5, description="offset of the channel")
-    droop_s: float | None = Field(
-        None,
-        ge=0.01,
-        le=1000,
-        description="time constant of this channel's AC coupling; null: daq.droop_s, and needed where its input is "
+        0.01,
+        1000,
+        "time constant of this channel's AC coupling; null: daq.droop_s, and needed where its input is "
         "voltage or bridge, which are coupled DC",
     )
-    fault: Literal["none", "dead", "offset", "saturated"] = Field(
+    fault: Literal["none", "dead", "offset", "saturated"] = key(
         "none",
-        description="of the simulated sensor: dead: no signal; offset: a zero shift of 0.2 V from the first touch on; "
+        "of the simulated sensor: dead: no signal; offset: a zero shift of 0.2 V from the first touch on; "
         "saturated: any load of 0.5 N drives it to full scale",
     )
 
@@ -85,50 +74,36 @@ NO_DROOP_S = 1e12
 class DaqConfig(Section):
     """The data acquisition of the force sensors."""
 
-    layout: Literal["triangle", "bumper", "rear", "bottom"] = Field(
+    layout: Literal["triangle", "bumper", "rear", "bottom"] = key(
         "triangle",
-        description="three sensors behind the starboard obstacle's plate, one on each front wheel's side, or one in "
+        "three sensors behind the starboard obstacle's plate, one on each front wheel's side, or one in "
         "each rear or bottom link of that obstacle's frame",
     )
-    rate_hz: int = Field(30000, ge=10000, le=100000, description="samples a second and channel")
-    block_ms: float = Field(2.0, ge=1, le=10, description="samples arrive in blocks of this length")
-    range_V: float = Field(5.0, ge=1e-3, le=50, description="full scale, either sign")
-    bits: int = Field(16, ge=8, le=32, description="resolution of the converter")
-    droop_s: float = Field(
-        0.5,
-        ge=0.01,
-        le=1000,
-        description="time constant of the AC coupling; of no account where an input is voltage or bridge",
+    rate_hz: int = bounded(30000, 10000, 100000, "samples a second and channel")
+    block_ms: float = bounded(2.0, 1, 10, "samples arrive in blocks of this length")
+    range_V: float = bounded(5.0, 1e-3, 50, "full scale, either sign")
+    bits: int = bounded(16, 8, 32, "resolution of the converter")
+    droop_s: float = bounded(
+        0.5, 0.01, 1000, "time constant of the AC coupling; of no account where an input is voltage or bridge"
     )
-    droop_u95: float = Field(
-        0.02, ge=0, le=1, description="half-width of its 95 % interval, relative, where no calibration sheet states it"
+    droop_u95: float = bounded(
+        0.02, 0, 1, "half-width of its 95 % interval, relative, where no calibration sheet states it"
     )
-    sensitivity_u95: float = Field(
-        0.01, ge=0, le=1, description="the same of each sensitivity, where no calibration sheet states it"
+    sensitivity_u95: float = bounded(0.01, 0, 1, "the same of each sensitivity, where no calibration sheet states it")
+    ring_hz: float = bounded(20.0, 1, 1000, "natural frequency of the shield")
+    ring_damping: float = bounded(0.05, 0, 2, "damping ratio of the shield")
+    ring_share: float = bounded(0.1, 0, 1, "part of the load that acts through the ringing shield")
+    sinkage_m: float = bounded(
+        0.0, 0, 0.1, "links of the frame: how far the front wheels sink in before the obstacle, and so hit it lower"
     )
-    ring_hz: float = Field(20.0, ge=1, le=1000, description="natural frequency of the shield")
-    ring_damping: float = Field(0.05, ge=0, le=2, description="damping ratio of the shield")
-    ring_share: float = Field(0.1, ge=0, le=1, description="part of the load that acts through the ringing shield")
-    sinkage_m: float = Field(
-        0.0,
-        ge=0,
-        le=0.1,
-        description="links of the frame: how far the front wheels sink in before the obstacle, and so hit it lower",
+    hit_place_u95_m: float = bounded(
+        0.005, 0, 0.5, "links of the frame: half-width of the 95 % interval of where a wheel hits along the plate"
     )
-    hit_place_u95_m: float = Field(
-        0.005,
-        ge=0,
-        le=0.5,
-        description="links of the frame: half-width of the 95 % interval of where a wheel hits along the plate",
+    friction: float = bounded(
+        0.0, 0, 1, "bottom links: friction of a front wheel that slides down the plate, which is read as well"
     )
-    friction: float = Field(
-        0.0,
-        ge=0,
-        le=1,
-        description="bottom links: friction of a front wheel that slides down the plate, which is read as well",
-    )
-    friction_u95: float = Field(0.1, ge=0, le=1, description="bottom links: half-width of its 95 % interval")
-    channels: Annotated[tuple[ChannelConfig, ...], Field(strict=False)] = Field(
+    friction_u95: float = bounded(0.1, 0, 1, "bottom links: half-width of its 95 % interval")
+    channels: Listed[ChannelConfig] = Field(
         default_factory=partial(_default_channels, "triangle"),
         min_length=2,
         max_length=3,
@@ -189,13 +164,13 @@ class DaqConfig(Section):
 class DetectorConfig(Section):
     """The impact detector: it cuts the drives."""
 
-    threshold_N: float = Field(
+    threshold_N: float = bounded(
         10.0,
-        ge=0.1,
-        le=1000,
-        description="an impact: the plate's normal force by all its sensors, or by any one of a bumper's, is over this",
+        0.1,
+        1000,
+        "an impact: the plate's normal force by all its sensors, or by any one of a bumper's, is over this",
     )
-    consecutive: int = Field(3, ge=1, le=1000, description="samples in a row over the threshold")
+    consecutive: int = bounded(3, 1, 1000, "samples in a row over the threshold")
 
 
 class TriggerConfig(Section):
@@ -204,32 +179,30 @@ class TriggerConfig(Section):
     It is off in Safe, before arming, and between two runs.
     """
 
-    when: Literal["armed", "impact"] = Field(
+    when: Literal["armed", "impact"] = key(
         "impact",
-        description="on from arming to the end of the run, or from the tick that detects the impact",
-        json_schema_extra={
-            "note": "armed or impact; a pulse for each frame is not possible, because relays and lines are switched "
-            "without a clock of their own: let the camera run freely, or take a pulse generator"
-        },
+        "on from arming to the end of the run, or from the tick that detects the impact",
+        note="armed or impact; a pulse for each frame is not possible, because relays and lines are switched "
+        "without a clock of their own: let the camera run freely, or take a pulse generator",
     )
-    gates: bool = Field(False, description="the camera gives frames only while the line is on")
+    gates: bool = key(False, "the camera gives frames only while the line is on")
 
 
 class CameraConfig(Section):
-    """A camera that films each run: frames beside the record. No run waits for it, and none ends because of it."""
+    """A camera that films each run: frames next to the record. No run waits for it, and none ends because of it."""
 
-    device: str = Field(
+    device: str = key(
         "",
+        'V4L2 device that gives JPEG frames; "": a simulated camera, which draws the rover after the run; '
+        "none: another program or the camera itself has the frames",
         pattern=r"^(|none|/dev/[A-Za-z0-9_./:-]+)$",
         max_length=200,
-        description='V4L2 device that gives JPEG frames; "": a simulated camera, which draws the rover after the run; '
-        "none: another program or the camera itself has the frames",
-        json_schema_extra={"note": 'a path under /dev, as /dev/v4l/by-id/..., "" or none'},
+        note='a path under /dev, as /dev/v4l/by-id/..., "" or none',
     )
-    rate_hz: float = Field(10.0, ge=0.1, le=240, description="frames a second that are asked for")
-    width_px: int = Field(640, ge=64, le=7680, description="width of a frame")
-    height_px: int = Field(480, ge=64, le=4320, description="height of a frame")
-    trigger: TriggerConfig | None = Field(None, description="its trigger line; null: none is switched")
+    rate_hz: float = bounded(10.0, 0.1, 240, "frames a second that are asked for")
+    width_px: int = bounded(640, 64, 7680, "width of a frame")
+    height_px: int = bounded(480, 64, 4320, "height of a frame")
+    trigger: TriggerConfig | None = key(None, "its trigger line; null: none is switched")
 
     @property
     def v4l2(self) -> bool:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import field_validator
 
 from hil.config.problems import Problem
+from hil.config.schema.base import key
 from hil.config.schema.experiment_section import ExperimentSection, WholeConfig
 from hil.config.schema.servos import DrivenJoint
 from hil.config.time_tables import ALL_WHEELS, MOST_CHARACTERS, TIME, StimulusTable, read_table
@@ -26,20 +27,18 @@ class StimulusConfig(ExperimentSection):
 
     between_runs = ("interpolation",)
 
-    table: str = Field(
+    table: str = key(
         "time_s,speed_mps\n0,0\n1,0.05\n4,0.05\n5,0\n",
-        max_length=MOST_CHARACTERS,
-        description="columns time_s [s]; speed_mps, of all rims, or NAME_mps, of a wheel's [m/s]; JOINT_deg, of a "
+        "columns time_s [s]; speed_mps, of all rims, or NAME_mps, of a wheel's [m/s]; JOINT_deg, of a "
         "driven joint, or of all of a kind, as walking_deg; JOINT_mm, of one that slides; CYLINDER_extend and "
         "CYLINDER_retract, 1: powered",
-        json_schema_extra={
-            "note": "CSV text with a header, or the path of a CSV file, seen from the config's folder; the wheels "
-            "stand in its first and last row"
-        },
+        max_length=MOST_CHARACTERS,
+        note="CSV text with a header, or the path of a CSV file, seen from the config's folder; the wheels "
+        "stand in its first and last row",
     )
-    interpolation: Literal["linear", "held"] = Field(
+    interpolation: Literal["linear", "held"] = key(
         "linear",
-        description="speeds and angles between two rows: on a straight line; or held until the next row, and then "
+        "speeds and angles between two rows: on a straight line; or held until the next row, and then "
         "reached by a ramp of half limits.wheel_acceleration_radps2, or half the joint's rate. Valves are always held",
     )
 

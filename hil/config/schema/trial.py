@@ -1,7 +1,4 @@
-"""The impact trial's part of a rig config: how it is driven, and which trials count.
-
-Holding a line: the part of an experiment's section that steers a rover back by the speeds of its wheels.
-"""
+"""The sections of the impact trial, and of a line that a rover is held on by the speeds of its wheels."""
 
 from __future__ import annotations
 
@@ -9,11 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
-from pydantic import Field
-
 from hil.config.gait_table import fits
 from hil.config.problems import Problem
-from hil.config.schema.base import Section
+from hil.config.schema.base import Section, bounded, key, positive
 from hil.config.schema.experiment_section import SLIP_MARGIN, ExperimentSection, WholeConfig
 
 # Instrument that knows where the rover is, and what of its readings says so.
@@ -30,20 +25,13 @@ DRIVES_S = 0.01
 class HoldLineConfig(Section):
     """How a rover is held on a line by its wheel speeds, where the instrument `motion` says where it is."""
 
-    length_m: float = Field(
-        0.1, ge=0.02, le=10, description="way on which an offset falls to about a third; shorter: it steers harder"
+    length_m: float = bounded(0.1, 0.02, 10, "way on which an offset falls to about a third; shorter: it steers harder")
+    share: float = bounded(0.3, 0.01, 0.9, "largest difference of a side's rim speed from the mean, as a share of it")
+    align_m: float = bounded(
+        0.2, 0, 5, "nearer to the obstacle than this it turns to the line's direction, and leaves offsets"
     )
-    share: float = Field(
-        0.3, ge=0.01, le=0.9, description="largest difference of a side's rim speed from the mean, as a share of it"
-    )
-    align_m: float = Field(
-        0.2,
-        ge=0,
-        le=5,
-        description="nearer to the obstacle than this it turns to the line's direction, and leaves offsets",
-    )
-    free_m: float = Field(
-        0.02, ge=0, le=1, description="nearer to the obstacle than this it does not steer, so that the hit is straight"
+    free_m: float = bounded(
+        0.02, 0, 1, "nearer to the obstacle than this it does not steer, so that the hit is straight"
     )
 
     def problems(self, path: str, speed_mps: float, config: WholeConfig) -> Iterator[Problem]:
@@ -93,52 +81,44 @@ class TrialConfig(ExperimentSection):
     obstacle: ClassVar[bool] = True
     impact: ClassVar[bool] = True
 
-    release: Literal["automatic", "operator", "timed"] = Field(
+    release: Literal["automatic", "operator", "timed"] = key(
         "automatic",
-        description="what cuts the drives: the detector, an operator whose reaction takes a random time after the "
+        "what cuts the drives: the detector, an operator whose reaction takes a random time after the "
         "impact (simulated rigs), or the end of drive_time_s",
     )
-    release_delay_s: float = Field(
-        0.25, gt=0, le=10, description="operator: mean time from the impact to the release, lognormal"
-    )
-    release_spread_s: float = Field(0.05, ge=0, le=10, description="operator: standard deviation of that time")
-    drive_time_s: float = Field(5.0, ge=0.1, le=2000, description="timed: from the start of the run-up to the cut")
-    destress_m: float = Field(
-        0.0, ge=0, le=0.2, description="way back and forth before the run-up, which de-stresses the legs; 0: none"
+    release_delay_s: float = positive(0.25, 10, "operator: mean time from the impact to the release, lognormal")
+    release_spread_s: float = bounded(0.05, 0, 10, "operator: standard deviation of that time")
+    drive_time_s: float = bounded(5.0, 0.1, 2000, "timed: from the start of the run-up to the cut")
+    destress_m: float = bounded(
+        0.0, 0, 0.2, "way back and forth before the run-up, which de-stresses the legs; 0: none"
     )
 
-    posture: Literal["as_started", "least_energy"] = Field(
+    posture: Literal["as_started", "least_energy"] = key(
         "as_started",
-        description="of driven legs in the run-up: as at the start; or that of least T_c with a level body, which they "
-        "take before",
+        "of driven legs in the run-up: as at the start; or that of least T_c with a level body, which they take before",
     )
-    angle_deg: float = Field(60.0, ge=10, le=90, description="inclination of the obstacle to the ground")
-    speed_mps: float = Field(0.07, ge=0.005, le=2, description="set forward speed at impact")
-    start_distance_m: float = Field(
-        0.3, ge=0.01, le=5, description="distance from the front wheels to the obstacle at the start"
-    )
-    ramp_s: float = Field(0.5, ge=0.05, le=10, description="time from rest to the set speed")
-    settle_s: float = Field(2.0, ge=0.5, le=20, description="length of the trial after the impact, drives cut")
-    timeout_s: float = Field(30.0, ge=1, le=2000, description="the trial is aborted if there is no impact by then")
-    hold_line: HoldLineConfig | None = Field(
-        None, description="the run-up is held on the rig's x axis, by the measured place; null: all wheels turn alike"
+    angle_deg: float = bounded(60.0, 10, 90, "inclination of the obstacle to the ground")
+    speed_mps: float = bounded(0.07, 0.005, 2, "set forward speed at impact")
+    start_distance_m: float = bounded(0.3, 0.01, 5, "distance from the front wheels to the obstacle at the start")
+    ramp_s: float = bounded(0.5, 0.05, 10, "time from rest to the set speed")
+    settle_s: float = bounded(2.0, 0.5, 20, "length of the trial after the impact, drives cut")
+    timeout_s: float = bounded(30.0, 1, 2000, "the trial is aborted if there is no impact by then")
+    hold_line: HoldLineConfig | None = key(
+        None, "the run-up is held on the rig's x axis, by the measured place; null: all wheels turn alike"
     )
 
     def needs_instruments(self, rig: str) -> tuple[str, ...]:  # noqa: ARG002
         """What says where the rover is, if it is held on a line."""
         return () if self.hold_line is None else (NEEDED,)
 
-    def problems(self, config: WholeConfig) -> list[Problem]:
+    def problems(self, config: WholeConfig) -> Iterator[Problem]:
         """Start, ramp and times against distance, speed and the limits; a release and instruments that the rig has."""
-        line = self.hold_line
-        held = () if line is None else line.problems("trial.hold_line", self.speed_mps, config)
-        return [*_trial_problems(self, config), *held, *self._posture_problems(config)]
-
-    def _posture_problems(self, config: WholeConfig) -> list[Problem]:
-        if self.posture == "as_started" or any(fits("walking", name) for name in config.layout.servos):
-            return []
-        allowed = "with servos on walking joints (servos.joints), or as_started"
-        return [Problem("trial.posture", self.posture, allowed, ("servos", "rover"))]
+        yield from _trial_problems(self, config)
+        if self.hold_line is not None:
+            yield from self.hold_line.problems("trial.hold_line", self.speed_mps, config)
+        if self.posture != "as_started" and not any(fits("walking", name) for name in config.layout.servos):
+            allowed = "with servos on walking joints (servos.joints), or as_started"
+            yield Problem("trial.posture", self.posture, allowed, ("servos", "rover"))
 
 
 class QualityConfig(Section):
@@ -146,136 +126,89 @@ class QualityConfig(Section):
 
     between_runs: ClassVar[tuple[str, ...]] = ("*",)
 
-    contact_s: float = Field(0.6, ge=0.01, le=20, description="longest contact that still counts as an impact")
-    first_hit_share: float = Field(
-        0.03, ge=0, le=0.3, description="least share of the first hit on each sensor of the triangle; less: outside"
+    contact_s: float = bounded(0.6, 0.01, 20, "longest contact that still counts as an impact")
+    first_hit_share: float = bounded(
+        0.03, 0, 0.3, "least share of the first hit on each sensor of the triangle; less: outside"
     )
-    snap_back_share: float = Field(
+    snap_back_share: float = bounded(
         0.2,
-        ge=0,
-        le=10,
-        description="deepest pull on the sensors after the contact, or push within the shield's period after it, as a "
+        0,
+        10,
+        "deepest pull on the sensors after the contact, or push within the shield's period after it, as a "
         "share of the peak",
     )
-    double_hit_share: float = Field(
+    double_hit_share: float = bounded(
         0.5,
-        ge=0,
-        le=10,
-        description="largest push on the sensors after the contact, less that of snap_back_share, as a share of the "
-        "peak",
+        0,
+        10,
+        "largest push on the sensors after the contact, less that of snap_back_share, as a share of the peak",
     )
-    speed_share: float = Field(
-        0.15, ge=0, le=10, description="largest deviation of the measured impact speed from trial.speed_mps, relative"
+    speed_share: float = bounded(
+        0.15, 0, 10, "largest deviation of the measured impact speed from trial.speed_mps, relative"
     )
-    cut_ms: float = Field(
-        50.0, ge=0, le=10000, description="longest time from the impact to the sent cut, with the automatic release"
-    )
-    droop_share: float = Field(
+    cut_ms: float = bounded(50.0, 0, 10000, "longest time from the impact to the sent cut, with the automatic release")
+    droop_share: float = bounded(
         0.03,
-        ge=0,
-        le=10,
-        description="largest force that the channels have after the contact, over what a wheel may lean with, as a "
+        0,
+        10,
+        "largest force that the channels have after the contact, over what a wheel may lean with, as a "
         "share of the peak",
     )
-    sensor_share: float = Field(
-        0.01, ge=0, le=0.3, description="least peak of each sensor, as a share of the peak of the sum; less: dead"
+    sensor_share: float = bounded(
+        0.01, 0, 0.3, "least peak of each sensor, as a share of the peak of the sum; less: dead"
     )
-    veer_m: float = Field(
+    veer_m: float = bounded(
         0.02,
-        ge=0,
-        le=1,
-        description="largest distance of the hit from the wheel's line, measured by instruments of motion; without "
+        0,
+        1,
+        "largest distance of the hit from the wheel's line, measured by instruments of motion; without "
         "them of the first hit across the plate, or of one bumper ahead of the other",
     )
-    approach_deg: float = Field(
-        0.2,
-        ge=0,
-        le=90,
-        description="largest angle of the measured heading to the obstacle's normal, seen from above",
+    approach_deg: float = bounded(
+        0.2, 0, 90, "largest angle of the measured heading to the obstacle's normal, seen from above"
     )
 
 
-def _trial_problems(trial: TrialConfig, config: WholeConfig) -> list[Problem]:
+def _trial_problems(trial: TrialConfig, config: WholeConfig) -> Iterator[Problem]:
     limits, radius = config.limits, config.least_wheel_radius_m
     needed_s = trial.start_distance_m / trial.speed_mps + 0.5 * trial.ramp_s
-    ramp_m = 0.5 * trial.speed_mps * trial.ramp_s
-    wheel_speed = trial.speed_mps / radius
-    problems = []
+    longest_s, wheel_speed = 2 * trial.start_distance_m / trial.speed_mps, trial.speed_mps / radius
     if config.daq is None:
-        problems.append(Problem("daq", "null", "a section: force sensors detect the impact", ("experiment",)))
-    problems += _release_problems(trial, config)
+        yield Problem("daq", "null", "a section: force sensors detect the impact", ("experiment",))
+    yield from _release_problems(trial, config)
     if trial.timeout_s <= needed_s:
-        problems.append(
-            Problem(
-                "trial.timeout_s",
-                f"{trial.timeout_s:g}",
-                f"above {needed_s:.4g}, the time trial.start_distance_m takes at trial.speed_mps",
-                ("trial.start_distance_m", "trial.speed_mps", "trial.ramp_s"),
-            )
-        )
-    if ramp_m >= trial.start_distance_m:
-        problems.append(
-            Problem(
-                "trial.ramp_s",
-                f"{trial.ramp_s:g}",
-                f"below {2 * trial.start_distance_m / trial.speed_mps:.4g}, or the rover hits before its full speed",
-                ("trial.start_distance_m", "trial.speed_mps"),
-            )
-        )
+        allowed = f"above {needed_s:.4g}, the time trial.start_distance_m takes at trial.speed_mps"
+        depends_on: tuple[str, ...] = ("trial.start_distance_m", "trial.speed_mps", "trial.ramp_s")
+        yield Problem("trial.timeout_s", f"{trial.timeout_s:g}", allowed, depends_on)
+    if 0.5 * trial.speed_mps * trial.ramp_s >= trial.start_distance_m:
+        allowed = f"below {longest_s:.4g}, or the rover hits before its full speed"
+        yield Problem("trial.ramp_s", f"{trial.ramp_s:g}", allowed, ("trial.start_distance_m", "trial.speed_mps"))
     if wheel_speed > SLIP_MARGIN * limits.wheel_speed_radps:
-        problems.append(
-            Problem(
-                "trial.speed_mps",
-                f"{trial.speed_mps:g}",
-                f"at most {SLIP_MARGIN * limits.wheel_speed_radps * radius:.4g}, {SLIP_MARGIN:g} of "
-                f"limits.wheel_speed_radps times {radius:g} m, because wheels turn faster than they roll",
-                ("limits.wheel_speed_radps",),
-            )
-        )
+        most = f"at most {SLIP_MARGIN * limits.wheel_speed_radps * radius:.4g}, {SLIP_MARGIN:g} of"
+        allowed = f"{most} limits.wheel_speed_radps times {radius:g} m, because wheels turn faster than they roll"
+        yield Problem("trial.speed_mps", f"{trial.speed_mps:g}", allowed, ("limits.wheel_speed_radps",))
     shortest_s = wheel_speed / (SLIP_MARGIN * limits.wheel_acceleration_radps2)
     if trial.ramp_s < shortest_s:
-        problems.append(
-            Problem(
-                "trial.ramp_s",
-                f"{trial.ramp_s:g}",
-                f"at least {shortest_s:.4g}, by {SLIP_MARGIN:g} of limits.wheel_acceleration_radps2",
-                ("trial.speed_mps", "limits.wheel_acceleration_radps2"),
-            )
-        )
+        allowed = f"at least {shortest_s:.4g}, by {SLIP_MARGIN:g} of limits.wheel_acceleration_radps2"
+        depends_on = ("trial.speed_mps", "limits.wheel_acceleration_radps2")
+        yield Problem("trial.ramp_s", f"{trial.ramp_s:g}", allowed, depends_on)
     if trial.settle_s < config.record.after_s:
-        problems.append(
-            Problem(
-                "trial.settle_s",
-                f"{trial.settle_s:g}",
-                f"at least {config.record.after_s:g}, record.after_s",
-                ("record.after_s",),
-            )
-        )
-    return problems
+        allowed = f"at least {config.record.after_s:g}, record.after_s"
+        yield Problem("trial.settle_s", f"{trial.settle_s:g}", allowed, ("record.after_s",))
 
 
-def _release_problems(trial: TrialConfig, config: WholeConfig) -> list[Problem]:
-    problems = []
+def _release_problems(trial: TrialConfig, config: WholeConfig) -> Iterator[Problem]:
     if trial.release == "operator" and config.rig == "real":
         allowed = "automatic or timed with rig: real; a reaction time is drawn only for a simulated rig"
-        problems.append(Problem("trial.release", "operator", allowed, ("rig",)))
+        yield Problem("trial.release", "operator", allowed, ("rig",))
     if trial.release == "timed" and trial.drive_time_s <= trial.ramp_s:
         allowed = f"above {trial.ramp_s:g}, trial.ramp_s, with trial.release timed"
-        problems.append(
-            Problem("trial.drive_time_s", f"{trial.drive_time_s:g}", allowed, ("trial.ramp_s", "trial.release"))
-        )
+        yield Problem("trial.drive_time_s", f"{trial.drive_time_s:g}", allowed, ("trial.ramp_s", "trial.release"))
     if trial.destress_m > 0.0:
         # amplitude of the speed's sine over its period (hil.experiments.impact.experiment.destress_s)
         fastest = 0.5 * (0.5 * math.pi * trial.speed_mps) ** 2 / (trial.destress_m * config.least_wheel_radius_m)
         if fastest > config.limits.wheel_acceleration_radps2:
             least_m = trial.destress_m * fastest / config.limits.wheel_acceleration_radps2
+            allowed = f"0, or at least {least_m:.3g} by limits.wheel_acceleration_radps2"
             depends_on = ("trial.speed_mps", "limits.wheel_acceleration_radps2")
-            problems.append(
-                Problem(
-                    "trial.destress_m",
-                    f"{trial.destress_m:g}",
-                    f"0, or at least {least_m:.3g} by limits.wheel_acceleration_radps2",
-                    depends_on,
-                )
-            )
-    return problems
+            yield Problem("trial.destress_m", f"{trial.destress_m:g}", allowed, depends_on)

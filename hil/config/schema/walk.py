@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 
 from hil.config.gait_table import Phase, fits, phase_contacts, phase_targets, read_gait
 from hil.config.problems import Problem
-from hil.config.schema.base import Section
+from hil.config.schema.base import Listed, Section, bounded, key, positive
 from hil.config.schema.experiment_section import ExperimentSection, WholeConfig
 from hil.messages.layout import Layout
 
@@ -26,38 +26,33 @@ Point = Annotated[tuple[Place, Place], Field(strict=False)]
 class WalkStep(Section):
     """One motion, from rest to rest; it reads only the keys that are its own."""
 
-    motion: Motion = Field(
+    motion: Motion = key(
         "gait",
-        description="gait: cycles of walk.gait; straight; arc; turn in place; crab: sideways without turning; "
+        "gait: cycles of walk.gait; straight; arc; turn in place; crab: sideways without turning; "
         "route: through way points; "
         "body_height and wheel_lift: legs swing; wait: stand still",
     )
-    cycles: int = Field(3, ge=1, le=1000, description="of a gait")
-    duration_s: float = Field(
-        10.0, ge=0.1, le=3600, description="of straight, arc, turn, crab, without the time to steer before; and of wait"
+    cycles: int = bounded(3, 1, 1000, "of a gait")
+    duration_s: float = bounded(
+        10.0, 0.1, 3600, "of straight, arc, turn, crab, without the time to steer before; and of wait"
     )
-    speed_mps: float = Field(0.05, ge=-10, le=10, description="of straight, arc, crab and route; below 0: backwards")
-    radius_m: float = Field(
-        2.0, ge=-1000, le=1000, description="of arc, from its middle to the base; below 0: to the right"
-    )
-    rate_degps: float = Field(3.0, ge=-90, le=90, description="of turn and route; above 0: to the left")
-    heading_deg: float = Field(20.0, ge=-90, le=90, description="of crab, from straight ahead; above 0: to the left")
-    points: Annotated[tuple[Point, ...], Field(strict=False)] = Field(
+    speed_mps: float = bounded(0.05, -10, 10, "of straight, arc, crab and route; below 0: backwards")
+    radius_m: float = bounded(2.0, -1000, 1000, "of arc, from its middle to the base; below 0: to the right")
+    rate_degps: float = bounded(3.0, -90, 90, "of turn and route; above 0: to the left")
+    heading_deg: float = bounded(20.0, -90, 90, "of crab, from straight ahead; above 0: to the left")
+    points: Listed[Point] = key(
         ((0.5, 0.0), (1.0, 0.3)),
+        "of route: x ahead and y to the left of where it begins [m]",
         min_length=1,
         max_length=1000,
-        description="of route: x ahead and y to the left of where it begins [m]",
     )
-    corner_m: float = Field(
-        0.0, ge=0, le=1000, description="of route: radius of the arcs that cut its corners; 0: it turns in place there"
+    corner_m: float = bounded(
+        0.0, 0, 1000, "of route: radius of the arcs that cut its corners; 0: it turns in place there"
     )
-    change_m: float = Field(
-        -0.02,
-        ge=-2,
-        le=2,
-        description="of body_height, upwards; of wheel_lift, the wheel's, upwards in the rover's frame",
+    change_m: float = bounded(
+        -0.02, -2, 2, "of body_height, upwards; of wheel_lift, the wheel's, upwards in the rover's frame"
     )
-    wheel: str = Field("front_left", max_length=64, description="of wheel_lift")
+    wheel: str = key("front_left", "of wheel_lift", max_length=64)
 
 
 class WalkConfig(ExperimentSection):
@@ -70,39 +65,33 @@ class WalkConfig(ExperimentSection):
         "most_at_limit_s",
     )
 
-    gait: str = Field(
+    gait: str = key(  # checked by default: a record has the table, whatever becomes of the file
         "inch_worm",
+        "cycle of a gait: inch_worm, axle_by_axle, or a table of its phases; columns duration_s, NAME_deg, angles of "
+        "driven joints at the end of the phase, and NAME_wheels: hold, lock or roll",
+        note="a name, or CSV text of several lines with a header",
         max_length=_MOST_CHARACTERS,
-        validate_default=True,  # a record has the table, whatever becomes of the file
-        description="cycle of a gait: inch_worm, axle_by_axle, or a table of its phases; columns duration_s, NAME_deg, "
-        "angles of driven joints at the end of the phase, and NAME_wheels: hold, lock or roll",
-        json_schema_extra={"note": "a name, or CSV text of several lines with a header"},
+        validate_default=True,
     )
-    steps: Annotated[tuple[WalkStep, ...], Field(strict=False)] = Field(
-        (WalkStep(),), min_length=1, max_length=100, description="what is done, one after the other"
-    )
-    most_slide_m: float = Field(
+    steps: Listed[WalkStep] = key((WalkStep(),), "what is done, one after the other", min_length=1, max_length=100)
+    most_slide_m: float = positive(
         0.02,
-        gt=0,
-        le=10,
-        description="largest way that a wheel which holds or is locked may slide over the ground, from its stop to its "
+        10,
+        "largest way that a wheel which holds or is locked may slide over the ground, from its stop to its "
         "next motion, in an accepted run",
     )
-    least_advance: float = Field(
-        0.8, ge=0, le=1, description="smallest part of the way that follows from the motions, in an accepted run"
+    least_advance: float = bounded(
+        0.8, 0, 1, "smallest part of the way that follows from the motions, in an accepted run"
     )
 
-    most_servo_error_deg: float = Field(
-        2.0,
-        gt=0,
-        le=180,
-        description="largest difference between angle set and angle measured of a driven joint, in an accepted run",
+    most_servo_error_deg: float = positive(
+        2.0, 180, "largest difference between angle set and angle measured of a driven joint, in an accepted run"
     )
-    most_at_limit_s: float = Field(
+    most_at_limit_s: float = bounded(
         0.1,
-        ge=0,
-        le=3600,
-        description="longest time in which a joint's motion takes at least the torque limit of its servo, by the twin, "
+        0,
+        3600,
+        "longest time in which a joint's motion takes at least the torque limit of its servo, by the twin, "
         "in an accepted run",
     )
 

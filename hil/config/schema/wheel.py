@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
-from hil.config.schema.base import Section, is_none
+from hil.config.schema.base import Section, bounded, is_none, key, section
 
 Variant = Literal["exact", "tire_1", "tire_2", "tire_3", "published", "xu", "flexible"]
 
@@ -17,28 +17,26 @@ class _RingConfig(Section):
 
     between_runs: ClassVar[tuple[str, ...]] = ("*",)
 
-    bending_stiffness_Nm2: float = Field(
-        2.0, ge=1e-6, le=1e9, description="EI of the rim's section, about an axis along the axle"
+    bending_stiffness_Nm2: float = bounded(2.0, 1e-6, 1e9, "EI of the rim's section, about an axis along the axle")
+    hub_stiffness_Npm: float = bounded(
+        1.0e4, 1, 1e9, "of the springs from hub to rim, for each radian of the rim: 2 pi of it in all"
     )
-    hub_stiffness_Npm: float = Field(
-        1.0e4, ge=1, le=1e9, description="of the springs from hub to rim, for each radian of the rim: 2 pi of it in all"
-    )
-    modes: int = Field(5, ge=2, le=12, description="largest k of the bending shapes sin and cos of k times the angle")
+    modes: int = bounded(5, 2, 12, "largest k of the bending shapes sin and cos of k times the angle")
 
 
 class _OwnWheelConfig(Section):
     """What one wheel, or those of an axle, have of their own. A value that is null here is that of all wheels."""
 
-    radius_m: float | None = Field(None, ge=0.02, le=2, description="of the rim; null: that of the section rover")
-    width_m: float | None = Field(None, ge=0.01, le=2, description="null: that of the section rover")
-    mass_kg: float | None = Field(
-        None, ge=0.01, le=1000, description="null: that of the section rover; the moments follow from mass and size"
+    radius_m: float | None = bounded(None, 0.02, 2, "of the rim; null: that of the section rover")
+    width_m: float | None = bounded(None, 0.01, 2, "null: that of the section rover")
+    mass_kg: float | None = bounded(
+        None, 0.01, 1000, "null: that of the section rover; the moments follow from mass and size"
     )
-    variant: Variant | None = Field(None, description="as wheel.variant")
-    ring: _RingConfig | None = Field(None, description="as wheel.ring")
-    grousers: int | None = Field(None, ge=0, le=90, description="as wheel.grousers")
-    grouser_height_m: float | None = Field(None, ge=0.001, le=0.1, description="as wheel.grouser_height_m")
-    crown_radius_m: float | None = Field(None, ge=0.005, le=1e6, description="as wheel.crown_radius_m")
+    variant: Variant | None = key(None, "as wheel.variant")
+    ring: _RingConfig | None = key(None, "as wheel.ring")
+    grousers: int | None = bounded(None, 0, 90, "as wheel.grousers")
+    grouser_height_m: float | None = bounded(None, 0.001, 0.1, "as wheel.grouser_height_m")
+    crown_radius_m: float | None = bounded(None, 0.005, 1e6, "as wheel.crown_radius_m")
 
 
 class WheelConfig(Section):
@@ -46,25 +44,22 @@ class WheelConfig(Section):
 
     between_runs: ClassVar[tuple[str, ...]] = ("*",)
 
-    variant: Variant = Field(
-        "exact",
-        description="wheel-soil model: column integrals (exact is tire_3), thesis's closed forms, Xu's, or flexible",
+    variant: Variant = key(
+        "exact", "wheel-soil model: column integrals (exact is tire_3), thesis's closed forms, Xu's, or flexible"
     )
-    ring: _RingConfig = Field(default_factory=_RingConfig, description="the rim of wheel.variant flexible")
-    grousers: int = Field(
-        0, ge=0, le=90, description="grousers on each wheel, an even number from 4 on; 0: a smooth rim"
+    ring: _RingConfig = section(_RingConfig, "the rim of wheel.variant flexible")
+    grousers: int = bounded(0, 0, 90, "grousers on each wheel, an even number from 4 on; 0: a smooth rim")
+    grouser_height_m: float = bounded(0.01, 0.001, 0.1, "height of the grousers above the rim")
+    grouser_offset_deg: float = bounded(
+        0.0, -90, 90, "angle of a grouser above the line of contact with the obstacle, at the start"
     )
-    grouser_height_m: float = Field(0.01, ge=0.001, le=0.1, description="height of the grousers above the rim")
-    grouser_offset_deg: float = Field(
-        0.0, ge=-90, le=90, description="angle of a grouser above the line of contact with the obstacle, at the start"
+    crown_radius_m: float | None = bounded(
+        None, 0.005, 1e6, "radius of the rim's arc across; half the width: a torus; null: a cylinder"
     )
-    crown_radius_m: float | None = Field(
-        None, ge=0.005, le=1e6, description="radius of the rim's arc across; half the width: a torus; null: a cylinder"
-    )
-    grouser_thrust: bool | None = Field(
+    grouser_thrust: bool | None = key(
         None,
+        "true: grousers also shear the soil at their sides, by Bekker's factors; null: a larger radius",
         exclude_if=is_none,
-        description="true: grousers also shear the soil at their sides, by Bekker's factors; null: a larger radius",
     )
     of: dict[str, _OwnWheelConfig] = Field(
         default_factory=dict,
@@ -75,7 +70,7 @@ class WheelConfig(Section):
 
 
 class WheelProperties(NamedTuple):
-    """A wheel of the rig, with what all have and what it has of its own: `_OwnWheelConfig` has what the values mean.
+    """A wheel of the rig, with what all have and what it alone has: `_OwnWheelConfig` has what the values mean.
 
     None: that of the rover.
     """
@@ -119,8 +114,8 @@ def each_wheel(section: WheelConfig, wheels: Sequence[str]) -> dict[str, WheelPr
     found = {}
     for wheel in wheels:
         values: dict[str, Any] = {key: getattr(section, key, None) for key in WheelProperties._fields}
-        for key in (axle_of(wheel), wheel):
-            if (given := section.of.get(key)) is not None:
+        for part in (axle_of(wheel), wheel):
+            if (given := section.of.get(part)) is not None:
                 values |= {name: value for name, value in given if value is not None}
         found[wheel] = WheelProperties(**values)
     return found

@@ -1,9 +1,7 @@
-"""Where the wheels of a rover are at given joint angles, in the base frame, and which driven joints steer and walk.
+"""Where the wheels of a rover are at given joint angles, in the base frame, and routes through way points.
 
 Plain arrays, many samples at once: a motion is computed before its run, not in a tick. The suspension stands at its
 zero. On even ground it stays near there; on other ground wheel speeds are right to second order in its angles.
-
-A route through way points as straight lines, and turns in place or arcs between them.
 """
 
 from __future__ import annotations
@@ -27,19 +25,12 @@ _VERTICAL, _LATERAL = (0.0, 0.0, 1.0), (0.0, 1.0, 0.0)
 
 
 class WheelFrames(NamedTuple):
-    """Wheels over time, base frame.
+    """Wheels over time, base frame."""
 
-    Attributes:
-        centre: (samples, wheels, 3) [m].
-        axle: (samples, wheels, 3) unit vectors, to port for a wheel that points ahead.
-        rate: (samples, wheels, 3) velocity of the centre from the joints' rates [m/s].
-        spin: (samples, wheels, 3) angular velocity of what carries the wheel, from the joints' rates [rad/s].
-    """
-
-    centre: Floats
-    axle: Floats
-    rate: Floats
-    spin: Floats
+    centre: Floats  #: (samples, wheels, 3) [m]
+    axle: Floats  #: (samples, wheels, 3) unit vectors, to port for a wheel that points ahead
+    rate: Floats  #: (samples, wheels, 3) velocity of the centre from the joints' rates [m/s]
+    spin: Floats  #: (samples, wheels, 3) angular velocity of what carries the wheel, from the joints' rates [rad/s]
 
 
 class Geometry:
@@ -172,15 +163,10 @@ _NO_WAY, _NO_TURN = 1e-6, 1e-6
 
 
 class Leg(NamedTuple):
-    """One part of a route, from rest to rest.
+    """One part of a route, from rest to rest."""
 
-    Attributes:
-        way_m: along the path; 0: a turn in place.
-        turn_rad: to port, over the whole of it; 0: a straight line.
-    """
-
-    way_m: float
-    turn_rad: float
+    way_m: float  #: along the path; 0: a turn in place
+    turn_rad: float  #: to port, over the whole of it; 0: a straight line
 
 
 def route_legs(points: Sequence[tuple[float, float]], corner_m: float) -> list[Leg]:

@@ -1,6 +1,6 @@
 """Angles of the steering joints for a motion of the body in the plane: straight, arc, in-place turn, crab.
 
-A wheel's centre lies beside its steering axis, ahead of it by a and to port of it by b in the wheel's own heading; a
+A wheel's centre lies away from its steering axis, ahead of it by a and to port of it by b in the wheel's own heading; a
 changes as the leg walks. The axis moves over the ground with v_s. The wheel slides sideways with
 
     -v_s,x sin(d) + v_s,y cos(d) + w a = |v_s| sin(phi - d) + w a,     phi = atan2(v_s,y, v_s,x),
@@ -36,15 +36,10 @@ _NO_DIRECTION = 1e-9
 def steered(geometry: Geometry, angles: Floats, twist: tuple[float, float, float]) -> Floats:
     """Joint angles (driven,) at which no wheel slides sideways in a steady motion of the body.
 
-    Wheels that are not steered stay as they are: `rolling` says how they slide.
+    The twist is that of the base: ahead [m/s], to port [m/s], yaw rate [rad/s]. Joints that do not steer keep their
+    angles (driven,) [rad], and wheels that are not steered stay as they are: `rolling` says how they slide.
 
-    Args:
-        geometry: of the rover.
-        angles: (driven,) before [rad]; those of other joints are kept.
-        twist: of the base: ahead [m/s], to port [m/s], yaw rate [rad/s].
-
-    Raises:
-        ValueError: the motion turns about a place where a wheel cannot roll around.
+    Raises ValueError: the motion turns about a place where a wheel cannot roll around.
 
     Example:
         >>> from models.rover import RcpParameters
@@ -76,8 +71,8 @@ def steered(geometry: Geometry, angles: Floats, twist: tuple[float, float, float
                 f"{geometry.wheels[wheel]}: the rover would turn about a place {speed / max(abs(yaw), 1e-12):.3g} m "
                 f"from its steering axis, allowed: more than {abs(ahead):.3g} m, by which the wheel is ahead of it"
             )
-        towards, beside = math.atan2(y, x), math.asin(ratio)
-        both = (math.remainder(one, 2.0 * math.pi) for one in (towards + beside, towards + math.pi - beside))
+        towards, off = math.atan2(y, x), math.asin(ratio)
+        both = (math.remainder(one, 2.0 * math.pi) for one in (towards + off, towards + math.pi - off))
         result[geometry.index(joint)] = geometry.sense(joint) * min(both, key=lambda one: (abs(one), -one))
     return result
 
@@ -88,16 +83,11 @@ _SMALL = 1e-9
 
 
 class _WheelMotion(NamedTuple):
-    """What the wheels do in a motion.
+    """What the wheels do in a motion."""
 
-    Attributes:
-        drive: (samples, wheels) speeds of the drives, relative to what carries the wheels [rad/s].
-        along: (samples, wheels) speed of the centre over the ground along the heading [m/s].
-        lateral: (samples, wheels) the same across it, to port [m/s]: what slides sideways, whatever the drives do.
-    """
-
-    drive: Floats
-    along: Floats
+    drive: Floats  #: (samples, wheels) speeds of the drives, relative to what carries the wheels [rad/s]
+    along: Floats  #: (samples, wheels) speed of the centre over the ground along the heading [m/s]
+    #: (samples, wheels) the same across it, to port [m/s]: what slides sideways, whatever the drives do
     lateral: Floats
 
 
@@ -123,13 +113,7 @@ def over_ground(frames: WheelFrames, twist: Floats) -> Floats:
 
 
 def rolling(geometry: Geometry, frames: WheelFrames, twist: Floats) -> _WheelMotion:
-    """Drives at which every wheel rolls without slip along its heading.
-
-    Args:
-        geometry: of the rover.
-        frames: of its wheels.
-        twist: (samples, 3) of the base: ahead [m/s], to port [m/s], yaw rate [rad/s].
-    """
+    """Drives at which every wheel rolls without slip along its heading; the twist (samples, 3) as in `over_ground`."""
     velocity = over_ground(frames, twist)
     heading = headings(frames)
     along = np.sum(velocity * heading, axis=-1)
@@ -169,8 +153,7 @@ def body_height(geometry: Geometry, angles: Floats, change: float) -> Floats:
 
     Front legs swing forward and the others back, so the body stays between its wheels.
 
-    Raises:
-        ValueError: a wheel without a walking joint, or a height that the legs do not reach.
+    Raises ValueError: a wheel without a walking joint, or a height that the legs do not reach.
 
     Example:
         >>> from models.rover import RcpParameters
@@ -191,8 +174,7 @@ def wheel_lift(geometry: Geometry, angles: Floats, wheel: str, change: float) ->
     It leaves the ground only where something holds the suspension that it shares: a free bogie pitches until both of
     its wheels bear load again.
 
-    Raises:
-        ValueError: no such wheel, it has no walking joint, or a height that its leg does not reach.
+    Raises ValueError: no such wheel, it has no walking joint, or a height that its leg does not reach.
     """
     if wheel not in geometry.wheels:
         raise ValueError(f"wheel {wheel}, allowed: {', '.join(geometry.wheels)}")

@@ -28,39 +28,24 @@ PEAK_RATE, PEAK_ACCELERATION = 1.875, 10.0 / math.sqrt(3.0)
 
 
 class PaceLimits(NamedTuple):
-    """What a programme may ask of drives and servos, for the durations that it is left to choose.
+    """What a programme may ask of drives and servos, for the durations that it is left to choose."""
 
-    Attributes:
-        joint_rate: of each driven joint [rad/s].
-        joint_acceleration: of each driven joint [rad/s^2].
-        wheel_acceleration: of a drive [rad/s^2].
-        wheel_speed: of a drive [rad/s].
-    """
-
-    joint_rate: float
-    joint_acceleration: float
-    wheel_acceleration: float
-    wheel_speed: float = math.inf
+    joint_rate: float  #: of each driven joint [rad/s]
+    joint_acceleration: float  #: of each driven joint [rad/s^2]
+    wheel_acceleration: float  #: of a drive [rad/s^2]
+    wheel_speed: float = math.inf  #: of a drive [rad/s]
 
 
 class Timeline(NamedTuple):
-    """Set-points over time, STEP_S apart.
+    """Set-points over time, STEP_S apart."""
 
-    Attributes:
-        speeds: (samples, wheels) of the drives [rad/s].
-        angles: (samples, driven) of the joints [rad].
-        twist: (samples, 3) of the body that goes with them: ahead and to port [m/s], yaw rate [rad/s].
-        standing: (samples, wheels) 1 where a wheel holds, or is locked while the joints move.
-        slip: (samples, wheels) speed at which a wheel has to slide over the ground [m/s]; 0 where it can roll or stand.
-        part: (samples,) number of the part of the programme, from 0 on.
-    """
-
-    speeds: Floats
-    angles: Floats
-    twist: Floats
-    standing: Floats
+    speeds: Floats  #: (samples, wheels) of the drives [rad/s]
+    angles: Floats  #: (samples, driven) of the joints [rad]
+    twist: Floats  #: (samples, 3) of the body that goes with them: ahead and to port [m/s], yaw rate [rad/s]
+    standing: Floats  #: (samples, wheels) 1 where a wheel holds, or is locked while the joints move
+    #: (samples, wheels) speed at which a wheel has to slide over the ground [m/s]; 0 where it can roll or stand
     slip: Floats
-    part: NDArray[np.int64]
+    part: NDArray[np.int64]  #: (samples,) number of the part of the programme, from 0 on
 
     @property
     def seconds(self) -> float:
@@ -85,15 +70,12 @@ class Timeline(NamedTuple):
 
 
 class Programme:
-    """Puts parts one after another.
+    """Puts parts one after another; `angles` (driven,) [rad] are those at the end so far.
 
     Args:
         geometry: of the rover.
         limits: for durations that are not given.
         angles: (driven,) at the beginning [rad]; None: those of the description.
-
-    Attributes:
-        angles: (driven,) at the end so far [rad].
     """
 
     def __init__(self, geometry: Geometry, limits: PaceLimits, angles: Floats | None = None) -> None:
@@ -252,14 +234,7 @@ Numbers = tuple[float, ...]
 
 
 class Playback:
-    """The set-points of a timeline in plain numbers.
-
-    Args:
-        line: that is played.
-
-    Attributes:
-        length_ns: how long it lasts [ns].
-    """
+    """The set-points of a timeline in plain numbers."""
 
     def __init__(self, line: Timeline) -> None:
         self._speeds = [tuple(row) for row in line.speeds.tolist()]

@@ -1,7 +1,4 @@
-"""From the config to the filter's models: instruments with their noise, and what is uncertain about the twin.
-
-How a rover's wheel loads change with its tilt, its joint angles and its masses: statics, worked out once.
-"""
+"""From the config to the filter's models: instruments with their noise, and what is uncertain about the twin."""
 
 from __future__ import annotations
 
@@ -67,17 +64,14 @@ def resting_loads(rover: Rover, q: FloatArray, gravity: float) -> FloatArray | N
     angles = [independent.index(joint) for joint in joints]
     weight = rover.bias(q, np.zeros(rover.nv), (0.0, 0.0, -gravity))
     axes = Rotation.from_quat(q[3:7]).as_matrix()
-    moved = [_raised(rover, q, 1e-6, axis, angle) for axis, angle in _motions(angles)]
+    # axis of the base (up, x, y), -1: none; place in v of a joint, -1: none
+    motions = [(0, -1), (1, -1), (2, -1), *((-1, angle) for angle in angles)]
+    moved = [_raised(rover, q, 1e-6, axis, angle) for axis, angle in motions]
     matrix = np.array([[one[wheel] for wheel in range(wheels)] for one in moved])
     # the weight's generalised force on the same motions: of the base in its own axes
     force = np.concatenate([[weight[:3] @ axes[2]], weight[3:6] @ axes[:2].T @ np.eye(2), weight[angles]])
     loads: FloatArray = np.linalg.solve(matrix, force)
     return loads
-
-
-def _motions(angles: Sequence[int]) -> list[tuple[int, int]]:
-    """(axis of the base, -1: none; place in v of a joint, -1: none): up is axis 0, then x and y."""
-    return [(0, -1), (1, -1), (2, -1), *((-1, angle) for angle in angles)]
 
 
 def _raised(rover: Rover, q: FloatArray, step: float, axis: int, joint: int) -> FloatArray:
@@ -154,7 +148,7 @@ STEP_NS = 5_000_000
 # Slip over that of the nominal soil: 1 by the slip modulus, and by its stiffness k and the mass m with the compaction
 # resistance over the weight, which is as (m/k)^0.4 on sand (Petersen 2012 (4.30), exponent 0.75). Sinkage: (m/k)^0.8.
 SLIP_BY_RESISTANCE, SINKAGE_BY_LOAD = 0.4, 0.8
-# Measured on the simulated rig at a steady speed: what is left of the speed beside its mean is less than this share.
+# Measured on the simulated rig at a steady speed: what is left of the speed besides its mean is less than this share.
 RIPPLE = 5e-4
 SPEED_WALK = 2e-4  # of the relative speed error [1/sqrt(m)]
 PULLED_WALK = 0.3  # the same where something pulls and nobody measures how hard

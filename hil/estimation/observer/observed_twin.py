@@ -1,4 +1,4 @@
-"""The rover twin beside a filter of its deviation: predicted by the model, corrected by what is measured."""
+"""The rover twin next to a filter of its deviation: predicted by the model, corrected by what is measured."""
 
 from __future__ import annotations
 
@@ -45,10 +45,6 @@ class ObservedTwin(RoverTwin):
 
     The model itself runs on as without instruments: nothing is put into its contacts. What is predicted is the model's
     value plus the deviation that the filter has found, and `Prediction.observed` has the standard deviations.
-
-    Args:
-        rig: with instruments.
-        nominal: other parameters than the rig's; None: the rig's.
     """
 
     def __init__(self, rig: Rig, nominal: RigParameters | None = None) -> None:

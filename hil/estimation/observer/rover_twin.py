@@ -9,12 +9,7 @@ from models.plant import RigParameters
 
 
 def make_twin(rig: Rig, nominal: RigParameters | None = None) -> RoverTwin:
-    """The twin of a rig.
-
-    Args:
-        rig: of the run.
-        nominal: other parameters than the rig's, such as of one that has not settled; None: the rig's.
-    """
+    """The twin of a rig; `nominal` are other parameters than the rig's, as of one that has not settled."""
     if rig.layout.instruments:
         return ObservedTwin(rig, nominal)
     parameters = rig.nominal if nominal is None else nominal

@@ -1,4 +1,4 @@
-"""Estimates the soil beside the rover twin, from what a tick knows: slips, loads, pull and motor currents."""
+"""Estimates the soil in addition to the rover twin, from what a tick knows: slips, loads, pull and motor currents."""
 
 from __future__ import annotations
 
@@ -47,9 +47,6 @@ class SoilEstimator:
 
     It changes nothing about the twin. It takes no measurement while the rover stands, reverses, turns or changes its
     speed, while its slip or loads are not measured, and from an impact on.
-
-    Args:
-        rig: with section `soil_estimation`.
     """
 
     def __init__(self, rig: Rig) -> None:
@@ -100,13 +97,7 @@ class SoilEstimator:
         compile_for(begin, self._bound, inlined=False)
 
     def estimate(self, samples: Samples, estimate: Estimate, prediction: Prediction) -> SoilEstimate:
-        """The soil as it is known in this tick.
-
-        Args:
-            samples: of the tick.
-            estimate: of the tick.
-            prediction: of the twin, corrected by the instrument of motion.
-        """
+        """The soil as it is known in this tick."""
         if samples.t_ns >= self._next_ns:
             self._next_ns = samples.t_ns + self._period_ns
             state = self._measure(samples, estimate, prediction)

@@ -40,25 +40,15 @@ _DEEPEST = 0.95
 
 
 class _SoilWheels(NamedTuple):
-    """Wheels on the soil that is searched.
+    """Wheels on the soil that is searched."""
 
-    Attributes:
-        wheel: packed parameters of the variant `exact`; its soil is changed by `set_soil`.
-        front: (N,) of its polynomial, the part of the front half.
-        slip_speed: below which compaction resistance fades [m/s].
-        load: (wheels,) normal forces [N].
-        slip: (wheels,) measured.
-        depth: (wheels,) sinkages found last [m], where the next search begins.
-        found: (2,) sum of the forward forces [N], and of the torques at the axles [N m].
-    """
-
-    wheel: FloatArray
-    front: FloatArray
-    slip_speed: float
-    load: FloatArray
-    slip: FloatArray
-    depth: FloatArray
-    found: FloatArray
+    wheel: FloatArray  #: packed parameters of the variant `exact`; its soil is changed by `set_soil`
+    front: FloatArray  #: (N,) of its polynomial, the part of the front half
+    slip_speed: float  #: below which compaction resistance fades [m/s]
+    load: FloatArray  #: (wheels,) normal forces [N]
+    slip: FloatArray  #: (wheels,) measured
+    depth: FloatArray  #: (wheels,) sinkages found last [m], where the next search begins
+    found: FloatArray  #: (2,) sum of the forward forces [N], and of the torques at the axles [N m]
 
 
 @kernel
@@ -76,13 +66,7 @@ def set_soil(wheels: _SoilWheels, stiffness: float, rebound: float, slip_modulus
 
 @kernel
 def drive(wheels: _SoilWheels, forward: float, heavier: float) -> None:
-    """Find the sum of the forward forces and that of the torques, at the measured slips.
-
-    Args:
-        wheels: on their soil.
-        forward: speed of the rover [m/s].
-        heavier: factor on all loads.
-    """
+    """Find the sum of the forward forces and that of the torques, at the measured slips."""
     p, least = wheels.wheel, 1e-3 * wheels.wheel[RADIUS]
     power = 1.0 / (p[EXPONENT] + 0.5)  # the force is nearly this root's power of the depth
     ahead = torque = 0.0
@@ -124,40 +108,25 @@ RESTART_AFTER = 60
 
 
 class _SoilFilter(NamedTuple):
-    """Constants, state and scratch.
+    """Constants, state and scratch."""
 
-    Attributes:
-        wheels: their forces.
-        prior: (STATES,) mean.
-        spread: (STATES,) standard deviations of the prior; 0: known.
-        memory_m: way over which a log forgets.
-        correlation_m: way along which the model's error is the same.
-        model: standard deviation of the model's error of the pull, and of the torque over the radius, over the load.
-        radius: of the wheels [m].
-        x: (STATES,) mean.
-        covariance: (STATES, STATES).
-        measured: (5,) forward speed [m/s], pull [N], part of the forward force that carries the weight up a slope [N],
-            torque [N m], and standard deviation of the slip; a pull or torque that is NaN is not measured.
-        counts: (3,) updates, rejected in a row, restarts.
-        innovation: (1,) squared and normalised, over the number of values; NaN before the first.
-        slopes: (2, STATES) scratch.
-        gain: (STATES, 2) scratch.
-    """
-
-    wheels: _SoilWheels
-    prior: FloatArray
-    spread: FloatArray
-    memory_m: float
-    correlation_m: float
+    wheels: _SoilWheels  #: their forces
+    prior: FloatArray  #: (STATES,) mean
+    spread: FloatArray  #: (STATES,) standard deviations of the prior; 0: known
+    memory_m: float  #: way over which a log forgets
+    correlation_m: float  #: way along which the model's error is the same
+    #: standard deviation of the model's error of the pull, and of the torque over the radius, over the load
     model: float
-    radius: float
-    x: FloatArray
-    covariance: FloatArray
+    radius: float  #: of the wheels [m]
+    x: FloatArray  #: (STATES,) mean
+    covariance: FloatArray  #: (STATES, STATES)
+    #: (5,) forward speed [m/s], pull [N], part of the forward force that carries the weight up a slope [N], torque [N
+    #: m], and standard deviation of the slip; a pull or torque that is NaN is not measured
     measured: FloatArray
-    counts: FloatArray
-    innovation: FloatArray
-    slopes: FloatArray
-    gain: FloatArray
+    counts: FloatArray  #: (3,) updates, rejected in a row, restarts
+    innovation: FloatArray  #: (1,) squared and normalised, over the number of values; NaN before the first
+    slopes: FloatArray  #: (2, STATES) scratch
+    gain: FloatArray  #: (STATES, 2) scratch
 
 
 @kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from hil.config.rig import Rig
 from hil.config.schema.capture import CaptureConfig
@@ -25,15 +25,9 @@ from hil.experiments.capture.judgement import (
     judged,
 )  # fmt: skip
 from hil.experiments.claim import Claim
-from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary_table import quantity
 from hil.messages.stages import ByServo, Estimate, Goal, Prediction, Samples
 from models.rover.arm_names import GRAPPLE, PAYLOAD
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from hil.recording import OpenRecord
 
 # Part of a servo's largest rate and acceleration at which its set angle moves: the limiter has nothing to clamp.
 OF_RATE = 0.9
@@ -47,14 +41,13 @@ class CaptureExperiment(Experiment):
     Where the payload is says the twin, and where the grapple is its measured way. In latch and hold the joints give
     way: each is commanded to where it is, so that its servo brakes it and does not push it back. Then they return to
     their start angles.
-
-    Args: as `Experiment`.
     """
 
     name = "capture"
     section: ClassVar[type[ExperimentSection]] = CaptureConfig
     states = CaptureState
     figure = "capture.png"
+    plotter = "hil.experiments.capture.figure:plot_capture"
     results = RESULTS
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
@@ -135,10 +128,7 @@ class CaptureExperiment(Experiment):
     def summarise(self, run: FinishedRun) -> Summary:
         """Keys as docs/reference/summary.md lists them."""
         found = judged(run)
-        reasons = self.reasons(run.cycle.safety, run.beside)
-        if self.done:
-            reasons += self._own_reasons(found)
-        return {**found, "accepted": self.done and not reasons, "reasons": reasons}
+        return {**found, **self.verdict(run, self._own_reasons(found))}
 
     def _own_reasons(self, found: Summary) -> list[str]:
         """Why a run that went through would not be accepted."""
@@ -167,10 +157,3 @@ class CaptureExperiment(Experiment):
     def claims(self, run: FinishedRun, summary: Summary) -> Sequence[Claim]:  # noqa: ARG002
         """None: whether it held is asked of the simulated rig too."""
         return ()
-
-    @classmethod
-    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
-        """Payload before the seat, joints, booms, craft and energy over time."""
-        from hil.experiments.capture.figure import plot_capture  # matplotlib takes half a second to import
-
-        return plot_capture(record, summary, run, form)

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from hil.experiments.capture.judgement import BENDS, PHASES
-from hil.experiments.drawing import COLOURS, dress_panel, mark_phases, over_time, plot_line
+from hil.experiments.drawing import COLOURS, dress_panel, mark_phases, new_figure, over_time, plot_line
 from hil.experiments.figure_file import frame_figure
 from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
@@ -21,17 +20,9 @@ _SCREEN_IN, _PRINT_MM = (12.0, 10.0), (260.0, 150.0)
 
 
 def plot_capture(record: OpenRecord, summary: Mapping[str, Any], run: str, form: FigureForm) -> Figure:
-    """Draw the payload before the seat, joints, grapple, booms, spacecraft and energy over time.
-
-    Args:
-        record: of the run.
-        summary: as in `summary.json`.
-        run: name of the run's folder.
-        form: its width.
-    """
+    """Draw the payload before the seat, joints, grapple, booms, spacecraft and energy over time."""
     layout = Layout.from_json(str(record.meta["layout"]))
-    figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(form, _SCREEN_IN, _PRINT_MM)
     grid = figure.subplots(6 // form.columns, form.columns, sharex=True, squeeze=False).ravel().tolist()
     seat, joints, torques, booms, craft, energy = grid
     degrees = float(np.degrees(1.0))

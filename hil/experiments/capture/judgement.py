@@ -1,9 +1,4 @@
-"""What came of a capture: times, energies, momentum, turns of the joints, and bending of the booms.
-
-States of a capture.
-
-Momentum of arm and payload from a record: poses and joint angles of two ticks, and the masses of the tree.
-"""
+"""What came of a capture: times, energies, momentum, turns of the joints, and bending of the booms."""
 
 from __future__ import annotations
 
@@ -24,21 +19,11 @@ from models.rover.arm_names import PAYLOAD
 from models.rover.body_points import body_point
 from models.rover.rover import Rover
 
-
-class CaptureState(IntEnum):
-    """State of a capture; numbers as for the states of other experiments where they are alike."""
-
-    IDLE = 0
-    ARMED = 1
-    APPROACH = 2
-    LATCH = 3
-    SETTLE = 4
-    DONE = 5
-    ABORTED = 6
-    HOLD = 11
-    CONTROL = 12
-
-
+# State of a capture; numbers as for the states of other experiments where they are alike.
+CaptureState = IntEnum("CaptureState", {
+    "IDLE": 0, "ARMED": 1, "APPROACH": 2, "LATCH": 3, "SETTLE": 4,
+    "DONE": 5, "ABORTED": 6, "HOLD": 11, "CONTROL": 12,
+})  # fmt: skip
 # faster in a tick, see hil.experiments.base
 IDLE, ARMED, APPROACH, LATCH, SETTLE, DONE, ABORTED, HOLD, CONTROL = CaptureState
 MOVING = (APPROACH, LATCH, HOLD, CONTROL)
@@ -50,54 +35,29 @@ Floats = NDArray[np.float64]
 
 
 class _Momentum(NamedTuple):
-    """About the origin of the world, its axes.
-
-    Attributes:
-        linear: (3,) [N s].
-        angular: (3,) [N m s].
-    """
+    """About the origin of the world, its axes."""
 
     linear: Floats
     angular: Floats
 
 
 class Configuration(NamedTuple):
-    """Of one tick.
+    """Of one tick."""
 
-    Attributes:
-        t_s: time [s].
-        pose: (7,) of the base: place [m], quaternion.
-        joints: (joints,) by name, as the record has them [rad, m].
-    """
-
-    t_s: float
-    pose: Floats
-    joints: Floats
+    t_s: float  #: time [s]
+    pose: Floats  #: (7,) of the base: place [m], quaternion
+    joints: Floats  #: (joints,) by name, as the record has them [rad, m]
 
 
 def configuration_of(rover: Rover, names: tuple[str, ...], pose: Floats, joints: Floats) -> Floats:
-    """The rover's own configuration (nq,) from a row of a record.
-
-    Args:
-        rover: of the rig.
-        names: of the joints of a row.
-        pose: (7,) of the base.
-        joints: (joints,) of the row.
-    """
+    """The rover's own configuration (nq,) from a row of a record."""
     own = [joints[names.index(name)] for name in rover.joint_names]
     turn = pose[3:] / np.linalg.norm(pose[3:])
     return np.concatenate([pose[:3], turn, own])
 
 
 def momentum_between(rover: Rover, names: tuple[str, ...], first: Configuration, last: Configuration) -> _Momentum:
-    """Mean momentum between two ticks: each body's way and turn over the time between them.
-
-    Args:
-        rover: of the rig.
-        names: of the joints of a row.
-        first: earlier tick.
-        last: later tick.
-    """
+    """Mean momentum between two ticks: each body's way and turn over the time between them."""
     span_s = last.t_s - first.t_s
     ends = [configuration_of(rover, names, one.pose, one.joints) for one in (first, last)]
     linear, angular = np.zeros(3), np.zeros(3)

@@ -19,19 +19,12 @@ _TO_DO = "lower ground.profile.height_m, or take the sensors off (daq: null) and
 
 
 class _DropForce(NamedTuple):
-    """A drop that has not happened yet.
+    """A drop that has not happened yet."""
 
-    Attributes:
-        speed_mps: of the front wheels against the plate, along its normal.
-        energy_J: T_c of both front wheels.
-        wheel_N: peak on one wheel, along the normal.
-        sensor_N: (channels,) largest force on each sensor.
-    """
-
-    speed_mps: float
-    energy_J: float
-    wheel_N: float
-    sensor_N: tuple[float, ...]
+    speed_mps: float  #: of the front wheels against the plate, along its normal
+    energy_J: float  #: T_c of both front wheels
+    wheel_N: float  #: peak on one wheel, along the normal
+    sensor_N: tuple[float, ...]  #: (channels,) largest force on each sensor
 
 
 def drop_force(rig: Rig) -> _DropForce | None:

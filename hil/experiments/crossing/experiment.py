@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 from hil.config import Config
 from hil.config.rig import Rig
@@ -15,31 +14,15 @@ from hil.experiments.claim import Claim
 from hil.experiments.crossing.drop_force import drop_checks
 from hil.experiments.crossing.judgement import RESULTS, Course, judged
 from hil.experiments.drive.experiment import OF_ACCELERATION
-from hil.experiments.figure_form import FigureForm
 from hil.experiments.motion_claims import motion_claims
 from hil.experiments.summary_table import quantity
 from hil.messages.check import Check
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from hil.recording import OpenRecord
-
-
-class _CrossingState(IntEnum):
-    """State of a crossing; numbers as for the states of other experiments where they are alike."""
-
-    IDLE = 0
-    ARMED = 1
-    APPROACH = 2
-    CONTACT = 3
-    SETTLE = 4
-    DONE = 5
-    ABORTED = 6
-    CROSS = 9
-
-
+# State of a crossing; numbers as for the states of other experiments where they are alike.
+_CrossingState = IntEnum("_CrossingState", {
+    "IDLE": 0, "ARMED": 1, "APPROACH": 2, "CONTACT": 3, "SETTLE": 4, "DONE": 5, "ABORTED": 6, "CROSS": 9,
+})  # fmt: skip
 # faster in a tick, see hil.experiments.base
 IDLE, ARMED, APPROACH, CONTACT, SETTLE, DONE, ABORTED, CROSS = _CrossingState
 DRIVING = (APPROACH, CONTACT, CROSS)
@@ -49,14 +32,13 @@ class CrossingExperiment(Experiment):
     """Idle until armed; approach, until front wheels touch the shape; contact, until they are on it; then the rest.
 
     Where the rover is says the rover twin.
-
-    Args: as `Experiment`.
     """
 
     name = "crossing"
     section = CrossingConfig
     states = _CrossingState
     figure = "crossing.png"
+    plotter = "hil.experiments.crossing.figure:plot_crossing"
     results = RESULTS
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
@@ -122,10 +104,7 @@ class CrossingExperiment(Experiment):
     def summarise(self, run: FinishedRun) -> Summary:
         """Keys as docs/reference/summary.md lists them."""
         found = judged(run.config, self._course, run.ticks, run.ground_truth.motion)
-        reasons = self.reasons(run.cycle.safety, run.beside)
-        if self.done:
-            reasons += self._own_reasons(found)
-        return {**found, "accepted": self.done and not reasons, "reasons": reasons}
+        return {**found, **self.verdict(run, self._own_reasons(found))}
 
     def claims(self, run: FinishedRun, summary: Summary) -> Sequence[Claim]:
         """The way, and where the rover came to; its loads are the largest of hits, which the truth does not have."""
@@ -155,13 +134,6 @@ class CrossingExperiment(Experiment):
         if limit_N is not None and load_N is not None and load_N > limit_N:
             reasons.append(f"a wheel bore {load_N:.0f} N, allowed: {limit_N:g} N (crossing.most_load_N)")
         return reasons
-
-    @classmethod
-    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
-        """The path over the profile, height and pitch, loads and slip."""
-        from hil.experiments.crossing.figure import plot_crossing  # matplotlib takes half a second to import
-
-        return plot_crossing(record, summary, run, form)
 
 
 def shape_words(ground: GroundConfig) -> str:

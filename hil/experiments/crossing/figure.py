@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
 
@@ -17,8 +16,10 @@ from hil.experiments.crossing.judgement import Course, Floats
 from hil.experiments.drawing import (
     dress_panel,
     mark_phases,
+    new_figure,
     over_time,
     plot_line,
+    plot_wheels,
     share_legend,
     wheel_style,
     wheels_in_order,
@@ -36,18 +37,10 @@ _AROUND_M = 0.2  # of the profile that is shown, before and behind the axles
 
 
 def plot_crossing(record: OpenRecord, summary: Mapping[str, Any], run: str, form: FigureForm) -> Figure:
-    """Draw the axles' paths over the profile, and height and pitch, wheel loads, slip and speeds over time.
-
-    Args:
-        record: of the run.
-        summary: as in `summary.json`.
-        run: name of the run's folder.
-        form: its width.
-    """
+    """Draw the axles' paths over the profile, and height and pitch, wheel loads, slip and speeds over time."""
     config = parse_config(str(record.meta["config"]), "/meta/config")
     nominal, layout = nominal_rig(config), Layout.from_json(str(record.meta["layout"]))
-    figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(form, _SCREEN_IN, _PRINT_MM)
     grid = figure.subplots(6 // form.columns, form.columns, squeeze=False).ravel().tolist()
     side, height, loads, slip, speeds, pitch = grid
     fields = {"pose": 1.0, "joint_angle_rad": 1.0}
@@ -63,9 +56,7 @@ def plot_crossing(record: OpenRecord, summary: Mapping[str, Any], run: str, form
     plot_line(height, form, t_s, poses[:, 2] - poses[0, 2], color="black")
     plot_line(pitch, form, t_s, _pitch_deg(poses), color="black")
     for axes, field in ((loads, "normal_force_N"), (slip, "slip"), (speeds, "wheel_speed_radps")):
-        for wheel in wheels_in_order(layout):
-            style = {"label": layout.wheels[wheel].replace("_", " ")} | wheel_style(layout, wheel)
-            plot_line(axes, form, *lines[field][wheel], **style)
+        plot_wheels(axes, form, layout, lines[field])
     dress_panel(side, form, "Paths of the axles over the profile, twin", "[m]")
     dress_panel(height, form, "Rise of the body, twin", "[m]")
     dress_panel(loads, form, "Upward forces on the wheels, twin", "[N]")

@@ -1,7 +1,5 @@
 """What came of a crossing: how far the rover got, how long each phase took, loads, tilt and clearance.
 
-Where the rover is along the profile: its axles and its body, from the pose of the base.
-
 Suspension joints count as being at rest, so an axle's place is right to second order in their angles.
 """
 
@@ -34,13 +32,7 @@ _LOOK_M = 0.001
 
 
 class Course:
-    """The profile, and the parts of the rover that pass it.
-
-    Args:
-        nominal: the rig.
-
-    Raises:
-        ValueError: its ground has no profile.
+    """The profile, and the parts of the rover that pass it. Raises ValueError: its ground has no profile.
 
     Attributes:
         line: (n, 2) corners of the profile, x and z [m].
@@ -165,14 +157,7 @@ RESULTS = (
 
 
 def judged(config: Config, course: Course, ticks: Recorded, motion: Floats | None) -> Summary:
-    """The part of a summary that says how the crossing went.
-
-    Args:
-        config: of the run.
-        course: the profile and the rover.
-        ticks: rows of the record.
-        motion: true motion of a simulated rig (`models.plant.motion_history.MotionHistory.rows`), or None.
-    """
+    """The part of a summary that says how the crossing went."""
     profile, layout = config.ground.profile, config.layout
     assert profile is not None
     every = max(round(_EVERY_S * config.loop.rate_hz), 1)

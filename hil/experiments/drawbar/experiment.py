@@ -38,13 +38,11 @@ class DrawbarExperiment(ThrottleExperiment):
     def summarise(self, run: FinishedRun) -> Summary:
         """Pull, slip and loads, and whether the slip has settled."""
         found, section = traction_of(run, run.config.drawbar), run.config.drawbar
-        reasons = self.reasons(run.cycle.safety, run.beside)
-        reasons += measurement_reasons(found) if self.done else []
+        reasons = measurement_reasons(found)
         slip, low, high = found["slip"], section.slip - section.slip_tolerance, section.slip + section.slip_tolerance
-        if self.done and (slip is None or not low <= slip <= high):
+        if slip is None or not low <= slip <= high:
             reasons.append(f"slip is {slip if slip is None else format(slip, '.3f')}, allowed: {low:.3g} to {high:.3g}")
-        accepted = self.done and not reasons
-        return {**found, "slip_wanted": section.slip, "accepted": accepted, "reasons": reasons}
+        return {**found, "slip_wanted": section.slip, **self.verdict(run, reasons)}
 
     @classmethod
     def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:

@@ -43,17 +43,8 @@ RESULTS = (
 _MEANS = ("speed_mps", "slip", "sinkage_m", "normal_force_N")
 
 
-class DrivingState(IntEnum):
-    """State of a drive; numbers as for the states of an impact trial."""
-
-    IDLE = 0
-    ARMED = 1
-    DRIVE = 2
-    SETTLE = 4
-    DONE = 5
-    ABORTED = 6
-
-
+# State of a drive; numbers as for the states of an impact trial.
+DrivingState = IntEnum("DrivingState", {"IDLE": 0, "ARMED": 1, "DRIVE": 2, "SETTLE": 4, "DONE": 5, "ABORTED": 6})
 IDLE, ARMED, DRIVE, SETTLE, DONE, ABORTED = DrivingState  # faster in a tick, see hil.experiments.base
 
 
@@ -65,9 +56,6 @@ class DriveExperiment(Experiment):
     Args: as `Experiment`, and:
         steps: parts of the drive; None: those of the config.
         after_ns: time recorded after the last step [ns].
-
-    Attributes:
-        step: the running step, counted from 0.
     """
 
     name = "drive"
@@ -88,14 +76,15 @@ class DriveExperiment(Experiment):
         after_ns: int = AFTER_NS,
     ) -> None:
         super().__init__(rig, checks, attended=attended)
-        self._steps, self._after_ns = rig.config.drive.steps if steps is None else steps, after_ns
+        self._steps = rig.config.drive.steps if steps is None else steps
         self._ends_ns = [round(end * 1e9) for end in accumulate(step.for_s for step in self._steps)]
         sides = [-1.0 if "left" in wheel else 1.0 for wheel in rig.layout.wheels]
         self._wheels = tuple(zip(sides, rig.config.wheel_radii_m, strict=True))
         self._change = OF_ACCELERATION * rig.limits.wheel_acceleration_radps2 / rig.config.loop.rate_hz
         self._speeds = rig.layout.zero_speeds
         self._wanted = dict.fromkeys(self.set_points, 0.0)
-        self.step = -1
+        self.step = -1  #: the running step, counted from 0
+        self._pass_through({DRIVE: self._ends_ns[-1], SETTLE: after_ns})
 
     def headline(self) -> str:
         """Its steps."""
@@ -115,20 +104,11 @@ class DriveExperiment(Experiment):
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
         """The goal of this tick."""
-        t_ns, elapsed_ns = samples.t_ns, samples.t_ns - self._since_ns
-        if self._begin_or_end(samples, estimate, safe):
-            pass
-        elif self.state == ARMED and self._may_start(samples):
-            self._enter(DRIVE, t_ns)
-            elapsed_ns = 0
-        elif self.state == DRIVE and elapsed_ns >= self._ends_ns[-1]:
-            self._enter(SETTLE, t_ns)
-        elif self.state == SETTLE and elapsed_ns >= self._after_ns:
-            self._enter(DONE, t_ns)
+        self._advance(samples, estimate, safe)
         if self.state != DRIVE:
             self._speeds = self.config.layout.zero_speeds
             return Goal(self.state, True, speed_radps=self._speeds)
-        self._take_step(elapsed_ns)
+        self._take_step(samples.t_ns - self._since_ns)
         for command in samples.operator:
             if isinstance(command, SetPoint) and command.name in self._wanted:
                 self._wanted[command.name] = command.value

@@ -14,9 +14,8 @@ from hil.experiments.drawing import (
     mark_phases,
     over_time,
     plot_line,
+    plot_wheels,
     share_legend,
-    wheel_style,
-    wheels_in_order,
 )
 from hil.experiments.figure_file import frame_figure
 from hil.experiments.figure_form import FigureForm
@@ -40,15 +39,7 @@ _SCREEN_IN, _PRINT_MM = (12.0, 9.0), (220.0, 135.0)
 
 
 def plot_over_time(record: OpenRecord, summary: Mapping[str, Any], run: str, form: FigureForm, what: str) -> Figure:
-    """Draw what came of it, and then what was set: pull if measured, speed, slip, loads and sinkage, wheels over time.
-
-    Args:
-        record: of the run.
-        summary: as in `summary.json`.
-        run: name of the run's folder.
-        form: its width.
-        what: has been driven, for the title.
-    """
+    """Draw the results over time, then what was set: pull if measured, speed, slip, loads and sinkage, wheels."""
     layout = Layout.from_json(str(record.meta["layout"]))
     fields = {"speed_mps": 1e3, "slip": 1.0, "normal_force_N": 1.0, "sinkage_m": 1e3, "wheel_speed_radps": 1.0}
     by_duty = layout.open_loop and bool(np.any(record.tick["duty"]))
@@ -65,9 +56,7 @@ def plot_over_time(record: OpenRecord, summary: Mapping[str, Any], run: str, for
         if len(lines[field]) == 1:
             plot_line(axes, form, *lines[field][0], color="black")
         else:
-            for wheel in wheels_in_order(layout):
-                style = {"label": layout.wheels[wheel].replace("_", " ")} | wheel_style(layout, wheel)
-                plot_line(axes, form, *lines[field][wheel], **style)
+            plot_wheels(axes, form, layout, lines[field])
         dress_panel(axes, form, title, unit)
     slip = drawn[[field for field, *_ in panels].index("slip")]
     low, high = slip.get_ylim()  # at rest slip may be anything

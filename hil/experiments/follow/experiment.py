@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 from hil.config import Config
 from hil.config.rig import Rig
@@ -13,7 +12,6 @@ from hil.control.following import FollowingTorque, SpeedFollower, moved_inertia
 from hil.control.loop_margins import Margins, TorqueLine, loop_margins, torque_margins
 from hil.control.wheel_speed import Controller
 from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
-from hil.experiments.figure_form import FigureForm
 from hil.experiments.follow.judgement import RESULTS, Judgement
 from hil.experiments.source_check import rest_ns
 from hil.experiments.summary import finite
@@ -21,46 +19,30 @@ from hil.messages.check import Check
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.recording.content import in_blocks
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from hil.recording import OpenRecord
-
 # Least margins with which a rig is armed.
 LEAST_PHASE_DEG, LEAST_GAIN = 45.0, 2.0
 
 
-class _FollowState(IntEnum):
-    """State of a followed profile; numbers as for the states of an impact trial where they are alike."""
-
-    IDLE = 0
-    ARMED = 1
-    FOLLOW = 2
-    STOPPING = 4
-    DONE = 5
-    ABORTED = 6
-
-
+# State of a followed profile; numbers as for the states of an impact trial where they are alike.
+_FollowState = IntEnum("_FollowState", {"IDLE": 0, "ARMED": 1, "FOLLOW": 2, "STOPPING": 4, "DONE": 5, "ABORTED": 6})
 IDLE, ARMED, FOLLOW, STOPPING, DONE, ABORTED = _FollowState  # faster in a tick, see hil.experiments.base
 
 
 class FollowExperiment(Experiment):
-    """Idle until armed, then the profile to its end, and a cut.
-
-    Args: as `Experiment`; the section of the config is `follow`.
-    """
+    """Idle until armed, then the profile to its end, and a cut."""
 
     name = "follow"
     section = FollowConfig
     states = _FollowState
     figure = "follow.png"
+    plotter = "hil.experiments.follow.figure:plot_follow"
     results = RESULTS
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)
         self._profile = rig.config.follow.profile
-        self._length_ns = round(self._profile[-1][0] * 1e9)
-        self._zeros, self._next, self._after_ns = rig.layout.zero_speeds, 1, rest_ns(rig.config.motion)
+        self._zeros, self._next = rig.layout.zero_speeds, 1
+        self._pass_through({FOLLOW: round(self._profile[-1][0] * 1e9), STOPPING: rest_ns(rig.config.motion)})
 
     def headline(self) -> str:
         """What is followed."""
@@ -100,18 +82,10 @@ class FollowExperiment(Experiment):
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
         """The goal of this tick."""
-        t_ns = samples.t_ns
-        if self._begin_or_end(samples, estimate, safe):
-            pass
-        elif self.state == ARMED and self._may_start(samples):
-            self._enter(FOLLOW, t_ns)
-        elif self.state == FOLLOW and t_ns - self._since_ns >= self._length_ns:
-            self._enter(STOPPING, t_ns)
-        elif self.state == STOPPING and t_ns - self._since_ns >= self._after_ns:
-            self._enter(DONE, t_ns)
+        self._advance(samples, estimate, safe)
         if self.state != FOLLOW:
             return Goal(self.state, True, speed_radps=self._zeros)
-        forward_mps = self._wanted_mps((t_ns - self._since_ns) * 1e-9)
+        forward_mps = self._wanted_mps((samples.t_ns - self._since_ns) * 1e-9)
         return Goal(self.state, False, forward_mps=forward_mps, speed_radps=self._zeros)
 
     def _wanted_mps(self, t_s: float) -> float:
@@ -130,32 +104,17 @@ class FollowExperiment(Experiment):
         found = judgement.summary(run.ground_truth.motion)
         delay = judgement.delay_s
         margins = margins_at(self.rig, delay_s(run.config, delay)) if section.closes_loop else None
-        reasons = self.reasons(run.cycle.safety, run.beside)
-        reasons += judgement.reasons(found) if self.done else []
         return {
             **found,
             "delay_ms": None if delay is None else delay * 1e3,
             "phase_margin_deg": margins and margins.phase_deg,
             "gain_margin": margins and finite(margins.gain),
-            "accepted": self.done and not reasons,
-            "reasons": reasons,
+            **self.verdict(run, judgement.reasons(found)),
         }
-
-    @classmethod
-    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
-        """Speeds and slip over time."""
-        from hil.experiments.follow.figure import plot_follow  # matplotlib takes half a second to import
-
-        return plot_follow(record, summary, run, form)
 
 
 def delay_s(config: Config, reading_s: float | None = None) -> float:
-    """Delay around the loop [s]: of a reading, the time until the next one, the drives', and a tick.
-
-    Args:
-        config: of the run.
-        reading_s: measured delay of a reading; None: that of the config.
-    """
+    """Delay around the loop [s]: of a reading, the time until the next one, the drives', and a tick."""
     motion, links = config.motion, config.links
     around = links.drives_delay_ms * 1e-3 + 1.0 / config.loop.rate_hz
     if motion is None or not config.follow.measures_motion:

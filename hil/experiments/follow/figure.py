@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from hil.config.loading import parse_config
@@ -14,11 +13,11 @@ from hil.config.schema.equipment import DrivesConfig
 from hil.experiments.drawing import (
     FloatArray,
     dress_panel,
+    new_figure,
     over_time,
     plot_line,
+    plot_wheels,
     share_legend,
-    wheel_style,
-    wheels_in_order,
 )
 from hil.experiments.figure_file import frame_figure
 from hil.experiments.figure_form import FigureForm
@@ -36,19 +35,11 @@ _MEAN_NS = 50_000_000
 
 
 def plot_follow(record: OpenRecord, summary: Mapping[str, Any], run: str, form: FigureForm) -> Figure:
-    """Draw speeds of rover and rims, their error, slip and what the loop sets, over time; the window is shaded.
-
-    Args:
-        record: of the run.
-        summary: as in `summary.json`.
-        run: name of the run's folder.
-        form: its width.
-    """
+    """Draw speeds of rover and rims, their error, slip and what the loop sets, over time; the window is shaded."""
     config = parse_config(str(record.meta["config"]), "/meta/config")
     layout, section = Layout.from_json(str(record.meta["layout"])), config.follow
     to_mmps = 1e3 * np.array(config.wheel_radii_m)
-    figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(form, _SCREEN_IN, _PRINT_MM)
     grid = figure.subplots(4 // form.columns, form.columns, sharex=True).reshape(2, 2)
     scales: dict[str, Any] = {"speed_mps": 1e3, "wheel_speed_radps": to_mmps, "set_speed_radps": to_mmps, "slip": 1.0}
     deviations = {"speed_sd_mps": 1e3} if layout.instruments else {}
@@ -66,7 +57,7 @@ def plot_follow(record: OpenRecord, summary: Mapping[str, Any], run: str, form: 
         speeds.fill_between(t_s, speed - around, speed + around, color=_BLUE, alpha=0.18, lw=0.0)
     plot_line(speeds, form, *lines["speed_mps"][0], color=_BLUE, label=f"rover, {rover}, with 2 standard deviations")
     t_s = lines["wheel_speed_radps"][0][0]
-    rims = np.mean([values for _, values in _at(lines["wheel_speed_radps"], t_s)], axis=0)
+    rims = np.mean([np.interp(t_s, *line) for line in lines["wheel_speed_radps"]], axis=0)  # at common times
     plot_line(speeds, form, t_s, rims, color=_RED, label="rims, mean, measured")
     label = "expected" if section.quantity == "slip" else "wanted"
     plot_line(speeds, form, times + began_s, 1e3 * wanted, color="black", ls="--", label=label)
@@ -75,11 +66,9 @@ def plot_follow(record: OpenRecord, summary: Mapping[str, Any], run: str, form: 
     speeds.set_ylim(-0.1 * top, 1.25 * top)
     speeds.legend(fontsize=form.font(8.0), frameon=False, loc="upper left")
     torques = _torques(record, config.drives) if section.by_duty else None
-    for wheel in wheels_in_order(layout):
-        style = {"label": layout.wheels[wheel].replace("_", " ")} | wheel_style(layout, wheel)
-        line = lines["set_speed_radps"][wheel] if torques is None else (torques[0], torques[1][:, wheel])
-        plot_line(sets, form, *line, **wheel_style(layout, wheel))
-        plot_line(slips, form, *lines["slip"][wheel], **style)
+    asked = lines["set_speed_radps"] if torques is None else [(torques[0], one) for one in torques[1].T]
+    plot_wheels(sets, form, layout, asked, named=False)
+    plot_wheels(slips, form, layout, lines["slip"])
     if torques is None:
         dress_panel(sets, form, "Speed of the rims, set", "[mm/s]")
     else:
@@ -104,11 +93,6 @@ def plot_follow(record: OpenRecord, summary: Mapping[str, Any], run: str, form: 
     what = f"{section.quantity.replace('_', ' ').capitalize()}, slip {slip}"
     frame_figure(figure, form, what, record, summary, run)
     return figure
-
-
-def _at(lines: list[tuple[Any, Any]], t_s: Any) -> list[tuple[Any, Any]]:
-    """Lines at common times."""
-    return [(t_s, np.interp(t_s, *line)) for line in lines]
 
 
 def _torques(record: OpenRecord, drives: DrivesConfig) -> tuple[FloatArray, FloatArray]:

@@ -52,12 +52,7 @@ RESULTS = (
 
 
 class Judgement:
-    """Takes the rows of the followed profile, in order, block by block.
-
-    Args:
-        config: of the run.
-        drift: of the instrument outside, if it is known.
-    """
+    """Takes the rows of the followed profile, in order, block by block."""
 
     def __init__(self, config: Config, drift: Drift | None = None) -> None:
         self._config, self._section = config, config.follow
@@ -132,11 +127,7 @@ class Judgement:
         return float(np.median(delays)) * 1e-9 if delays.size else None
 
     def summary(self, motion: NDArray[np.float64] | None) -> Summary:
-        """Keys as docs/reference/summary.md lists them.
-
-        Args:
-            motion: true one of a simulated rig (`models.plant.motion_history.MotionHistory.rows`), or None.
-        """
+        """Keys as docs/reference/summary.md lists them."""
         section, count = self._section, self._count
         found: Summary = {"measured": False, "slip": None, "slip_u95": None, "speed_mps": None, "speed_u95_mps": None}
         if self._motion is not None:

@@ -27,27 +27,16 @@ SNAP_PERIODS = 1.0
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the rules judge.
+    """What the rules judge."""
 
-    Attributes:
-        config: of the run.
-        estimator: after its last tick.
-        saturated: a sensor came to the end of its range.
-        cut_ms: from the impact to the sent cut [ms]; None: none was sent.
-        speed_mps: measured speed at the impact; None: not known.
-        impact: measured from all samples; None: they were not kept.
-        largest_V: largest reading of any sensor, either sign [V]; None: not all samples were kept.
-        approach: by instruments of motion; None: there are none.
-    """
-
-    config: Config
-    estimator: Estimator
-    saturated: bool = False
-    cut_ms: float | None = None
-    speed_mps: float | None = None
-    impact: MeasuredImpact | None = None
-    largest_V: float | None = None
-    approach: Approach | None = None
+    config: Config  #: of the run
+    estimator: Estimator  #: after its last tick
+    saturated: bool = False  #: a sensor came to the end of its range
+    cut_ms: float | None = None  #: from the impact to the sent cut [ms]; None: none was sent
+    speed_mps: float | None = None  #: measured speed at the impact; None: not known
+    impact: MeasuredImpact | None = None  #: measured from all samples; None: they were not kept
+    largest_V: float | None = None  #: largest reading of any sensor, either sign [V]; None: not all samples were kept
+    approach: Approach | None = None  #: by instruments of motion; None: there are none
 
     @property
     def peak_N(self) -> float:
@@ -56,19 +45,12 @@ class Evidence:
 
 
 class _RuleResult(NamedTuple):
-    """What one rule says.
+    """What one rule says."""
 
-    Attributes:
-        value: found; None: the rule cannot judge this trial.
-        limit: allowed.
-        ok: None: not judged.
-        reason: why the trial does not count, if it does not.
-    """
-
-    value: float | None
-    limit: float
-    ok: bool | None
-    reason: str = ""
+    value: float | None  #: found; None: the rule cannot judge this trial
+    limit: float  #: allowed
+    ok: bool | None  #: None: not judged
+    reason: str = ""  #: why the trial does not count, if it does not
 
 
 def judge(evidence: Evidence) -> dict[str, _RuleResult]:

@@ -1,7 +1,4 @@
-"""How the rover came to the obstacle, by its instruments of motion: angle, place and height of the hit, with doubts.
-
-The obstacle's frame: how it stands at an angle, and where the wheel meets its plate (MacMahon 2016, App. C.2).
-"""
+"""How the rover came to the obstacle, by its instruments of motion, and how the obstacle's frame stands."""
 
 from __future__ import annotations
 
@@ -40,24 +37,18 @@ KEYS = (
 
 
 class Approach(NamedTuple):
-    """State of the observer in the last tick before the impact; the rules judge by it.
+    """State of the observer in the last tick before the impact; the rules judge by it."""
 
-    Attributes:
-        speed_sd_mps: standard deviation of the rover's speed.
-        measured: the rover is measured from outside, so that its speed is.
-        angle_rad: between heading and the obstacle's normal, seen from above; positive: the rover points to port. None,
-            as the next two: no instrument says it.
-        across_m: how far to port of where it hits if all is straight the wheel before the sensors was.
-        height_m: of that wheel's point of contact over the rig's origin, of a smooth wheel on the plate.
-        without: sources that did not correct the observer then, in words.
-    """
-
-    speed_sd_mps: float
-    measured: bool
+    speed_sd_mps: float  #: standard deviation of the rover's speed
+    measured: bool  #: the rover is measured from outside, so that its speed is
+    #: between heading and the obstacle's normal, seen from above; positive: the rover points to port. None, as the next
+    #: two: no instrument says it
     angle_rad: UncertainValue | None
+    #: how far to port of where it hits if all is straight the wheel before the sensors was
     across_m: UncertainValue | None
+    #: of that wheel's point of contact over the rig's origin, of a smooth wheel on the plate
     height_m: UncertainValue | None
-    without: tuple[str, ...]
+    without: tuple[str, ...]  #: sources that did not correct the observer then, in words
 
 
 def measured_approach(run: FinishedRun) -> Approach | None:
@@ -143,19 +134,12 @@ LARGEST_ANGLE_DEG = 90.0
 
 
 class _FrameSettings(NamedTuple):
-    """What to set on the frame for an angle.
+    """What to set on the frame for an angle."""
 
-    Attributes:
-        bottom_link_m: L_3, the length to set between the feet of the two links [m].
-        rear_angle_deg: alpha, of the rear link to the ground [deg].
-        contact_height_m: d, of the contact point of a smooth wheel over the ground [m].
-        along_plate_m: the same point, from the foot of the plate along the plate [m].
-    """
-
-    bottom_link_m: float
-    rear_angle_deg: float
-    contact_height_m: float
-    along_plate_m: float
+    bottom_link_m: float  #: L_3, the length to set between the feet of the two links [m]
+    rear_angle_deg: float  #: alpha, of the rear link to the ground [deg]
+    contact_height_m: float  #: d, of the contact point of a smooth wheel over the ground [m]
+    along_plate_m: float  #: the same point, from the foot of the plate along the plate [m]
 
 
 def frame_settings(angle_deg: float, wheel_radius_m: float) -> _FrameSettings:

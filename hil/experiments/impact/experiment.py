@@ -1,14 +1,10 @@
-"""The impact trial: its states (MacMahon 2016, 6.2.4, with the cures of D.2), and its part of summary.json.
-
-Limits of an impact trial that the sources state, checked before anything moves.
-"""
+"""The impact trial: its states (MacMahon 2016, 6.2.4, with the cures of D.2), its checks and its summary."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +16,6 @@ from hil.control.motions.timeline import Playback
 from hil.control.wheel_speed import Controller, WheelSpeed
 from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.claim import Claim
-from hil.experiments.figure_form import FigureForm
 from hil.experiments.impact.acceptance import Evidence, judge, quality_rows, refusals
 from hil.experiments.impact.approach import LARGEST_ANGLE_DEG, LEAST_ANGLE_DEG, approach_keys, measured_approach
 from hil.experiments.impact.posture import Posture, least_energy_posture, posture_check, posture_timeline
@@ -45,12 +40,6 @@ from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.recording.content import Recorded, in_blocks
 from hil.safety.monitor import SafetyMonitor
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from hil.recording import OpenRecord
-
-
 _LOWER = "lower trial.speed_mps, or cut sooner"
 
 
@@ -67,7 +56,8 @@ def impact_checks(rig: Rig) -> list[Check]:
     if config.daq is None:
         return checks
     force = predicted_force(rig)
-    how = f"T_c {force.energy_J:.3g} J, drives cut after {_in_ms(force.delay_s)}"
+    after = f"{1e3 * force.delay_s:.3g} ms" if force.delay_s < math.inf else "a set time"
+    how = f"T_c {force.energy_J:.3g} J, drives cut after {after}"
     loads = [
         (f"predicted force on sensor {name}", load_N, limits.sensor_force_N, "limits.sensor_force_N")
         for name, load_N in zip(config.layout.channels, force.sensor_N, strict=True)
@@ -83,30 +73,17 @@ def impact_checks(rig: Rig) -> list[Check]:
     return checks
 
 
-def _in_ms(seconds: float) -> str:
-    return f"{1e3 * seconds:.3g} ms" if seconds < float("inf") else "a set time"
-
-
 # Mean speed of the back-and-forth that de-stresses the legs, as a share of the trial's speed; then a rest [ns].
 DESTRESS_SHARE = 0.5
 REST_NS = 1_000_000_000
 
 
-class ImpactState(IntEnum):
-    """Where a trial stands."""
-
-    IDLE = 0
-    ARMED = 1
-    RUN_UP = 2
-    IMPACT = 3
-    SETTLE = 4
-    DONE = 5
-    ABORTED = 6
-    DESTRESS = 7
-    POSTURE = 8
-
-
-# Faster in a tick, see hil.experiments.base.
+# Where a trial stands.
+ImpactState = IntEnum("ImpactState", {
+    "IDLE": 0, "ARMED": 1, "RUN_UP": 2, "IMPACT": 3, "SETTLE": 4,
+    "DONE": 5, "ABORTED": 6, "DESTRESS": 7, "POSTURE": 8,
+})  # fmt: skip
+# faster in a tick, see hil.experiments.base
 IDLE, ARMED, RUN_UP, IMPACT, SETTLE, DONE, ABORTED, DESTRESS, POSTURE = ImpactState
 
 
@@ -116,20 +93,13 @@ class ImpactExperiment(Experiment):
     The cut comes by `trial.release`; the drives of a release that is not automatic go on through the impact. With
     `trial.destress_m` the rover rolls back and forth before the run-up; with `trial.posture` driven legs take their
     posture before that.
-
-    Args: as `Experiment`.
-
-    Attributes:
-        impact_tick_ns: time of the tick that reacted to the impact [ns]; None: there was none.
-        released_ns: time of the tick that cut the drives, by the release [ns]; None: none did.
-        timed_out: there was no impact in time.
-        hit_standing: it came before the run-up.
     """
 
     name = "impact"
     section = TrialConfig
     states = ImpactState
     figure = "trial.png"
+    plotter = "hil.experiments.impact.figure:plot_trial"
     results = RESULTS
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
@@ -139,10 +109,12 @@ class ImpactExperiment(Experiment):
         self._destress_ns = round(destress_s(rig.config.trial) * 1e9)
         self._posture = least_energy_posture(rig) if rig.config.trial.posture == "least_energy" else None
         self._taking = Playback(posture_timeline(rig, self._posture)) if self._posture else None
+        #: time of the tick that reacted to the impact [ns]; None: there was none
         self.impact_tick_ns: int | None = None
+        #: time of the tick that cut the drives, by the release [ns]; None: none did
         self.released_ns: int | None = None
-        self.timed_out = False
-        self.hit_standing = False
+        self.timed_out = False  #: there was no impact in time
+        self.hit_standing = False  #: it came before the run-up
 
     def headline(self) -> str:
         """Angle and speed."""
@@ -223,9 +195,9 @@ class ImpactExperiment(Experiment):
         peak_mps = DESTRESS_SHARE * 0.5 * math.pi * self._trial.speed_mps
         return Goal(self.state, False, -peak_mps * math.sin(2.0 * math.pi * phase), pushing=True)
 
-    def reasons(self, safety: SafetyMonitor, beside: Callable[[int], str] = lambda _: "") -> list[str]:
+    def reasons(self, safety: SafetyMonitor, disturbance: Callable[[int], str] = lambda _: "") -> list[str]:
         """As of every experiment, and an impact that did not come, or too early."""
-        reasons = super().reasons(safety, beside)
+        reasons = super().reasons(safety, disturbance)
         if self.timed_out:
             reasons.append(f"no impact within trial.timeout_s, {self._trial.timeout_s:g} s")
         if self.hit_standing:
@@ -250,7 +222,7 @@ class ImpactExperiment(Experiment):
             _largest(run.samples[1]) if run.samples and len(run.samples[1]) else None, approach,
         )  # fmt: skip
         results = judge(evidence) if impact else {}
-        reasons = [*self.reasons(cycle.safety, run.beside), *refusals(results)]
+        reasons = [*self.reasons(cycle.safety, run.disturbance), *refusals(results)]
         peaks = peak_keys(measured, (peak, sum(channel_peaks))) if impact else dict.fromkeys(PEAK_KEYS)
         return {
             "angle_deg": config.trial.angle_deg,
@@ -303,13 +275,6 @@ class ImpactExperiment(Experiment):
             of_mass = DEVIATIONS * run.config.plant.spread.mass
             found.append(Claim("energy of the impact", "J", energy, known_J, (2.0 * off + of_mass) * energy))
         return found
-
-    @classmethod
-    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
-        """Force, speed and pose over time."""
-        from hil.experiments.impact.figure import plot_trial  # matplotlib takes half a second to import
-
-        return plot_trial(record, summary, run, form)
 
 
 def _posture_key(servos: tuple[str, ...], posture: Posture | None) -> Summary:

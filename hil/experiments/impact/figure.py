@@ -1,7 +1,4 @@
-"""The figure of an impact trial: `trial.png`, or as PDF or SVG, in the width of a journal's column.
-
-When what happened in an impact trial, and the lines and words that say so in its figure.
-"""
+"""The figure of an impact trial: `trial.png`, or as PDF or SVG, in the width of a journal's column."""
 
 from __future__ import annotations
 
@@ -58,7 +55,7 @@ class Moments:
             axes.axvline(self.cut * scale, color=_CUT, lw=self.form.line(1.2), zorder=1.5)
 
     def name(self, axes: Axes, span_ms: tuple[float, float]) -> None:
-        """Words at these lines, in steps, so that they lie beside each other wherever the lines are.
+        """Words at these lines, in steps, so that they lie next to each other wherever the lines are.
 
         Args:
             axes: with a time in ms.
@@ -262,9 +259,9 @@ def _impact(axes: Axes, record: OpenRecord, moments: Moments, summary: Summary) 
         force = record.tick["force_sum_N"]
         at = float(moments.t_tick[np.nanargmax(force)]) if np.isfinite(force).any() else 0.0
         axes.plot(at, peak, "v", color="black", ms=moments.form.line(7.0), mfc="none", label="peak")
-        beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": moments.form.font(8.5), "va": "center"}
-        beside |= {"bbox": BOX}
-        axes.annotate(f"{peak:.1f} N", (at, peak), (moments.form.line(9.0), 0.0), **beside)
+        style: dict[str, Any] = {"textcoords": "offset points", "fontsize": moments.form.font(8.5), "va": "center"}
+        style |= {"bbox": BOX}
+        axes.annotate(f"{peak:.1f} N", (at, peak), (moments.form.line(9.0), 0.0), **style)
     moments.mark(axes)
     title = "Sensors at the impact, and their droop after it" if moments.impact else "Sensors at the end"
     _dress(axes, moments.form, title, moments.label, quantity)

@@ -25,29 +25,19 @@ OF_LIMITS = 0.5
 
 
 class Posture(NamedTuple):
-    """A posture of the driven joints.
+    """A posture of the driven joints."""
 
-    Attributes:
-        angles: (servos,) [rad].
-        energy_J: T_c of both front wheels at the trial's speed, driven joints held.
-        start_J: the same with the angles of the start.
-        ahead_m: how far the front wheels come forward in the base frame.
-    """
-
-    angles: Floats
-    energy_J: float
-    start_J: float
-    ahead_m: float
+    angles: Floats  #: (servos,) [rad]
+    energy_J: float  #: T_c of both front wheels at the trial's speed, driven joints held
+    start_J: float  #: the same with the angles of the start
+    ahead_m: float  #: how far the front wheels come forward in the base frame
 
 
 def least_energy_posture(rig: Rig) -> Posture:
     """The level posture of least T_c within the servos' ranges, legs of one axle alike.
 
     The body is level where all legs bend by one angle, each forward or backward: these are tried. Wheels of a side do
-    not touch.
-
-    Raises:
-        ValueError: a wheel without a driven walking joint.
+    not touch. Raises ValueError: a wheel without a driven walking joint.
     """
     config = rig.config
     rover, _, _ = rig.nominal.assemble()

@@ -31,21 +31,13 @@ MARGIN = 1.15
 
 
 class _PredictedForce(NamedTuple):
-    """An impact that has not happened yet.
+    """An impact that has not happened yet."""
 
-    Attributes:
-        energy_J: T_c of both front wheels [J].
-        delay_s: from the touch to the cut at worst [s]; infinity: nothing of the impact cuts the drives.
-        blow_N: peak on one wheel if the drives were cut at the touch [N], normal to the plate.
-        wheel_N: peak on one wheel with the push of the drives until they are cut [N].
-        sensor_N: (channels,) largest force on each sensor [N].
-    """
-
-    energy_J: float
-    delay_s: float
-    blow_N: float
-    wheel_N: float
-    sensor_N: tuple[float, ...]
+    energy_J: float  #: T_c of both front wheels [J]
+    delay_s: float  #: from the touch to the cut at worst [s]; infinity: nothing of the impact cuts the drives
+    blow_N: float  #: peak on one wheel if the drives were cut at the touch [N], normal to the plate
+    wheel_N: float  #: peak on one wheel with the push of the drives until they are cut [N]
+    sensor_N: tuple[float, ...]  #: (channels,) largest force on each sensor [N]
 
 
 def predicted_force(rig: Rig) -> _PredictedForce:
@@ -57,8 +49,7 @@ def predicted_force(rig: Rig) -> _PredictedForce:
     which presses the wheel v_n t further into a spring of stiffness K: the peak is hypot(blow, K v_n t). They push with
     no more than the ground's grip, so that it is at most the blow and that push added.
 
-    Raises:
-        ValueError: the rig has no obstacle, or no force sensors.
+    Raises ValueError: the rig has no obstacle, or no force sensors.
     """
     config, obstacle = rig.config, rig.nominal.obstacle
     if obstacle is None:
@@ -90,12 +81,7 @@ def _energies(rover: Rover, angle: float, speed_mps: float) -> tuple[float, floa
 
 
 def _delay_s(config: Config, rise_Nps: float) -> float:
-    """From the touch to the cut, at worst [s].
-
-    Args:
-        config: of the run.
-        rise_Nps: how fast the force of a wheel grows after the touch [N/s].
-    """
+    """From the touch to the cut, at worst [s]."""
     if config.trial.release == "timed":
         return math.inf
     parts = cut_delay(config)

@@ -29,10 +29,6 @@ class Release:
 
     automatic: in the tick in which the impact is known. operator: MacMahon 2016, 6.2.4, who releases a joystick upon
     impact. timed: MacMahon 2016, D.2, where the wheels are powered for the same time in every trial.
-
-    Args:
-        trial: section of the config.
-        seed: of the run.
     """
 
     def __init__(self, trial: TrialConfig, seed: int) -> None:
@@ -41,12 +37,7 @@ class Release:
         self._drive_ns = round(trial.drive_time_s * 1e9)
 
     def due_ns(self, began_ns: int, impact_ns: int | None) -> int | None:
-        """When the drives are to be cut [ns]; None: not known yet.
-
-        Args:
-            began_ns: when the run-up began [ns].
-            impact_ns: first sample of the impact [ns], or None before it.
-        """
+        """When the drives are to be cut [ns]; None: not known yet."""
         if self.kind == "timed":
             return began_ns + self._drive_ns
         return None if impact_ns is None else impact_ns + self._delay_ns

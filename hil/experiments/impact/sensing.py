@@ -1,7 +1,4 @@
-"""The sensors of an impact trial after the run: config and record in, the measured impact and its summary keys out.
-
-The results of an impact trial, and their table in the terminal, in whose order they stand.
-"""
+"""The sensors of an impact trial after the run: config and record in, the measured impact and its results out."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""One short motion of a rig: turn wheels, power a valve, or turn a driven joint.
-
-The config of a jog, from what somebody asks for.
-"""
+"""One short motion of a rig: turn wheels, power a valve, or turn a driven joint."""
 
 from __future__ import annotations
 
@@ -42,17 +39,8 @@ RESULTS = (
 )  # fmt: skip
 
 
-class JogState(IntEnum):
-    """State of a jog; numbers as for the states of an impact trial."""
-
-    IDLE = 0
-    ARMED = 1
-    MOVE = 2
-    SETTLE = 4
-    DONE = 5
-    ABORTED = 6
-
-
+# State of a jog; numbers as for the states of an impact trial.
+JogState = IntEnum("JogState", {"IDLE": 0, "ARMED": 1, "MOVE": 2, "SETTLE": 4, "DONE": 5, "ABORTED": 6})
 IDLE, ARMED, MOVE, SETTLE, DONE, ABORTED = JogState  # faster in a tick, see hil.experiments.base
 
 
@@ -84,11 +72,6 @@ class JogExperiment(Experiment):
 
     An impact ends it early. Speeds increase more slowly than the limits, so that the limiter has nothing to clamp. A
     driven joint turns from where it is measured at the begin; the others, and it afterwards, are held where they are.
-
-    Args: as `Experiment`.
-
-    Attributes:
-        touched: an impact ended it early.
     """
 
     name = "jog"
@@ -154,10 +137,10 @@ class JogExperiment(Experiment):
         angles[self._joint] += math.copysign(turned, far)
         return tuple(angles)
 
-    def reasons(self, safety: SafetyMonitor, beside: Callable[[int], str] = lambda _: "") -> list[str]:
+    def reasons(self, safety: SafetyMonitor, disturbance: Callable[[int], str] = lambda _: "") -> list[str]:
         """As of every experiment, and an early end."""
         touched = ["ended early: the force sensors detected an impact"] if self.touched else []
-        return [*super().reasons(safety, beside), *touched]
+        return [*super().reasons(safety, disturbance), *touched]
 
     def summarise(self, run: FinishedRun) -> Summary:
         """Keys as docs/reference/summary.md lists them; None for values that were not measured."""

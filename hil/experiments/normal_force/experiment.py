@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,7 +16,6 @@ from hil.control.wheel_speed import Controller
 from hil.experiments.base import AFTER_NS, ArmingChecks, FinishedRun, Summary
 from hil.experiments.claim import Claim
 from hil.experiments.drive.experiment import DRIVE, DriveExperiment
-from hil.experiments.figure_form import FigureForm
 from hil.experiments.motion_claims import motion_claims
 from hil.experiments.normal_force.segments import goal_of
 from hil.experiments.normal_force.summary import RESULTS, normal_force_summary
@@ -25,23 +23,17 @@ from hil.messages.loads import LoadGoal, load_goal
 from hil.messages.operator_input import OperatorCommand, SetLoads
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from hil.recording import OpenRecord
-
 
 class NormalForceExperiment(DriveExperiment):
     """A drive whose steps differ in the wanted loads; an operator's `SetLoads` replaces those of the running step.
 
     After the last step the drives are cut, and the cylinders have the time to let go without a step.
-
-    Args: as `Experiment`.
     """
 
     name = "normal_force"
     section = NormalForceConfig
     figure = "normal_force.png"
+    plotter = "hil.experiments.normal_force.figure:plot_normal_force"
     results = RESULTS
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
@@ -93,10 +85,3 @@ class NormalForceExperiment(DriveExperiment):
     def claims(self, run: FinishedRun, summary: Summary) -> Sequence[Claim]:  # noqa: ARG002
         """The motion; its loads are those of the best source already."""
         return motion_claims(run, loads=False)
-
-    @classmethod
-    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
-        """Loads, torques and spread over time."""
-        from hil.experiments.normal_force.figure import plot_normal_force  # matplotlib takes half a second to import
-
-        return plot_normal_force(record, summary, run, form)

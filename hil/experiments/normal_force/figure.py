@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from hil.experiments.drawing import dress_panel, plot_line, wheel_style, wheels_in_order
+from hil.experiments.drawing import dress_panel, new_figure, plot_line, wheel_style, wheels_in_order
 from hil.experiments.figure_file import frame_figure
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.normal_force.segments import Loads, loads_of
@@ -44,18 +43,10 @@ def plot_normal_force(
     run: str,
     form: FigureForm = FigureForm(),  # noqa: B008
 ) -> Figure:
-    """Draw wheel loads and what is wanted, spread, torques, pressures and valves over time.
-
-    Args:
-        record: of the run.
-        summary: as in `summary.json`.
-        run: name of the run's folder.
-        form: its width.
-    """
+    """Draw wheel loads and what is wanted, spread, torques, pressures and valves over time."""
     layout = Layout.from_json(str(record.meta["layout"]))
     known = loads_of(record.tick, GroundTruth.recorded(record.events).loads)
-    figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(form, _SCREEN_IN, _PRINT_MM)
     grid = figure.subplots(6 // form.columns, form.columns, sharex=True).reshape(3, 2)
     _draw_loads(grid[0, 0], form, layout, record, known[0])
     _draw_spread(grid[0, 1], form, known, summary)

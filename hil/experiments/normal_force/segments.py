@@ -19,17 +19,11 @@ FloatArray = NDArray[np.floating[Any]]
 
 
 class Segment(NamedTuple):
-    """A part of a run with one wanted distribution.
+    """A part of a run with one wanted distribution."""
 
-    Attributes:
-        begin_s: time of the run [s].
-        end_s: likewise.
-        goal: wanted in it.
-    """
-
-    begin_s: float
-    end_s: float
-    goal: LoadGoal
+    begin_s: float  #: time of the run [s]
+    end_s: float  #: likewise
+    goal: LoadGoal  #: wanted in it
 
     @property
     def half_s(self) -> float:
@@ -38,26 +32,18 @@ class Segment(NamedTuple):
 
 
 class Loads(NamedTuple):
-    """Wheel loads over time, and where they are from.
+    """Wheel loads over time, and where they are from."""
 
-    Attributes:
-        source: ground_truth, sensors or twin.
-        t_s: (n,) end of what each row is the mean of, or its time [s].
-        load_N: (n, wheels).
-        torque_Nm: (n, cylinders).
-    """
-
-    source: str
-    t_s: FloatArray
-    load_N: FloatArray
-    torque_Nm: FloatArray
+    source: str  #: ground_truth, sensors or twin
+    t_s: FloatArray  #: (n,) end of what each row is the mean of, or its time [s]
+    load_N: FloatArray  #: (n, wheels)
+    torque_Nm: FloatArray  #: (n, cylinders)
 
 
 def goal_of(command: SetLoads, wheels: Sequence[str], ground: str) -> LoadGoal:
     """The goal that an operator sets on a ground of that kind.
 
-    Raises:
-        ValueError: it is none for this rover, or not on this ground: it changes nothing.
+    Raises ValueError: it is none for this rover, or not on this ground: it changes nothing.
     """
     if LoadMode[command.mode.upper()] not in load_modes(ground):
         raise ValueError(

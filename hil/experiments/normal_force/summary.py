@@ -93,15 +93,11 @@ def settling_time(t_s: FloatArray, values: FloatArray, wanted: float, band: floa
 
 
 class _StepResponse(NamedTuple):
-    """Answer of a quantity to a step.
+    """Answer of a quantity to a step."""
 
-    Attributes:
-        settle_s: from the step until it stays within SHARE_BAND of the step from its final value; None: never.
-        overshoot: how far it went beyond its final value, over the step.
-    """
-
+    #: from the step until it stays within SHARE_BAND of the step from its final value; None: never
     settle_s: float | None
-    overshoot: float
+    overshoot: float  #: how far it went beyond its final value, over the step
 
 
 def step_response(t_s: FloatArray, values: FloatArray, before: float, final: float) -> _StepResponse | None:
@@ -166,7 +162,7 @@ def normal_force_summary(run: FinishedRun) -> Summary:
     active_s = len(active) / config.loop.rate_hz
     per_s = max(switched.values(), default=0) / active_s if active_s else None
     limits_met = not doubts and _limits_met(run, parts, known[0], active)
-    reasons = run.experiment.reasons(run.cycle.safety, run.beside)
+    reasons = run.experiment.reasons(run.cycle.safety, run.disturbance)
     reasons += [f"the load control let go: {name.replace('_', ' ')}" for name in doubts]
     if not limits_met and not doubts:
         reasons.append("a wheel's load or a torque was outside its limits (normal_force)")

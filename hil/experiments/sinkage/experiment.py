@@ -23,19 +23,9 @@ if TYPE_CHECKING:
     from hil.recording import OpenRecord
 
 
-class _SinkageState(IntEnum):
-    """State of a sinkage test; numbers as for those of the traction experiments."""
-
-    IDLE = 0
-    ARMED = 1
-    DONE = 5
-    ABORTED = 6
-    SETTLE = 7
-    MEASURE = 8
-
-
-# faster in a tick, see hil.experiments.base
-IDLE, ARMED, DONE, ABORTED, SETTLE, MEASURE = _SinkageState
+# State of a sinkage test; numbers as for those of the traction experiments.
+_SinkageState = IntEnum("_SinkageState", {"IDLE": 0, "ARMED": 1, "DONE": 5, "ABORTED": 6, "SETTLE": 7, "MEASURE": 8})
+IDLE, ARMED, DONE, ABORTED, SETTLE, MEASURE = _SinkageState  # faster in a tick, see hil.experiments.base
 
 
 class SinkageExperiment(Experiment):
@@ -50,21 +40,12 @@ class SinkageExperiment(Experiment):
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)
         section = self.config.sinkage
-        self._settle_ns, self._measure_ns = round(section.settle_s * 1e9), round(section.measure_s * 1e9)
+        self._pass_through({SETTLE: round(section.settle_s * 1e9), MEASURE: round(section.measure_s * 1e9)})
         self._zeros = rig.layout.zero_speeds
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
         """The goal of this tick."""
-        t_ns = samples.t_ns
-        waited_ns = t_ns - self._since_ns
-        if self._begin_or_end(samples, estimate, safe):
-            pass
-        elif self.state == ARMED and self._may_start(samples):
-            self._enter(SETTLE, t_ns)
-        elif self.state == SETTLE and waited_ns >= self._settle_ns:
-            self._enter(MEASURE, t_ns)
-        elif self.state == MEASURE and waited_ns >= self._measure_ns:
-            self._enter(DONE, t_ns)
+        self._advance(samples, estimate, safe)
         return Goal(self.state, self.state not in (SETTLE, MEASURE), speed_radps=self._zeros)
 
     def summarise(self, run: FinishedRun) -> Summary:
@@ -75,15 +56,13 @@ class SinkageExperiment(Experiment):
         for rows in in_blocks(run.ticks):
             means.add(rows[rows["state"] == MEASURE])
         loads = means.mean(field) if means.count else np.full(len(layout.wheels), np.nan)
-        reasons = self.reasons(run.cycle.safety, run.beside)
         return {
             "wheels": list(layout.wheels),
             "load_N": [finite(float(load)) for load in loads],
             "load_from": "leg sensors" if layout.leg_sensors else "twin",
             "sinkage_m": finite(known.sinkage) if known else None,
             "sinkage_from": "simulated rig" if known else None,
-            "accepted": self.done and not reasons,
-            "reasons": reasons,
+            **self.verdict(run),
         }
 
     @classmethod

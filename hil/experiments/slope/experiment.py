@@ -1,7 +1,4 @@
-"""Climbing one slope: the throttle of the config, and whether the slip stays within its limit.
-
-The steepest slope by statics: equal wheel loads, and the pull of the wheel-soil model at one slip.
-"""
+"""Climbing one slope: the throttle of the config, and whether the slip stays within its limit."""
 
 from __future__ import annotations
 
@@ -50,12 +47,9 @@ class SlopeExperiment(ThrottleExperiment):
 
     def summarise(self, run: FinishedRun) -> Summary:
         """Slip and loads, and whether it climbs."""
-        found, limit, done = traction_of(run, run.config.slope), run.config.slope.slip_limit, self.done
-        slip = found["slip"]
-        climbed = done and slip is not None and slip <= limit
-        reasons = self.reasons(run.cycle.safety, run.beside)
-        reasons += measurement_reasons(found) if done else []
-        return {**found, "climbed": climbed, "accepted": done and not reasons, "reasons": reasons}
+        found = traction_of(run, run.config.slope)
+        climbed = self.done and found["slip"] is not None and found["slip"] <= run.config.slope.slip_limit
+        return {**found, "climbed": climbed, **self.verdict(run, measurement_reasons(found))}
 
     @classmethod
     def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:

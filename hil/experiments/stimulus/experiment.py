@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +12,10 @@ from drivers.messages import ValveSet
 from hil.config.rig import Rig
 from hil.config.schema.stimulus import OF_ACCELERATION, StimulusConfig
 from hil.experiments.base import AFTER_NS, ArmingChecks, Experiment, FinishedRun, Summary
-from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import WHEELS, SummaryKey
 from hil.messages.stages import ByServo, Estimate, Goal, Prediction, Samples
 from hil.recording.content import in_blocks
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from hil.recording import OpenRecord
 
 # Share of its rate with which a driven joint turns to the next row, where rows are held.
 OF_HELD_RATE = 0.5
@@ -53,30 +46,19 @@ RESULTS = (
 )  # fmt: skip
 
 
-class StimulusState(IntEnum):
-    """State of a stimulus; numbers as for the states of an impact trial where they are alike."""
-
-    IDLE = 0
-    ARMED = 1
-    PLAY = 2
-    SETTLE = 4
-    DONE = 5
-    ABORTED = 6
-
-
+# State of a stimulus; numbers as for the states of an impact trial where they are alike.
+StimulusState = IntEnum("StimulusState", {"IDLE": 0, "ARMED": 1, "PLAY": 2, "SETTLE": 4, "DONE": 5, "ABORTED": 6})
 IDLE, ARMED, PLAY, SETTLE, DONE, ABORTED = StimulusState  # faster in a tick, see hil.experiments.base
 
 
 class StimulusExperiment(Experiment):
-    """Idle until armed, then the table, then cut.
-
-    Args: as `Experiment`.
-    """
+    """Idle until armed, then the table, then cut."""
 
     name = "stimulus"
     section = StimulusConfig
     states = StimulusState
     figure = "stimulus.png"
+    plotter = "hil.experiments.stimulus.figure:plot_stimulus"
     results = RESULTS
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
@@ -98,6 +80,7 @@ class StimulusExperiment(Experiment):
         self._turns = tuple([OF_HELD_RATE * one.rate_radps / rig.config.loop.rate_hz for one in joints])
         self._angle = self._angles[0] if self._angles else ()
         self._next = 1
+        self._pass_through({PLAY: self._times_ns[-1], SETTLE: AFTER_NS})
 
     def headline(self) -> str:
         """What is played."""
@@ -111,19 +94,11 @@ class StimulusExperiment(Experiment):
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
         """The goal of this tick."""
-        t_ns = samples.t_ns
-        if self._begin_or_end(samples, estimate, safe):
-            pass
-        elif self.state == ARMED and self._may_start(samples):
-            self._enter(PLAY, t_ns)
-        elif self.state == PLAY and t_ns - self._since_ns >= self._times_ns[-1]:
-            self._enter(SETTLE, t_ns)
-        elif self.state == SETTLE and t_ns - self._since_ns >= AFTER_NS:
-            self._enter(DONE, t_ns)
+        self._advance(samples, estimate, safe)
         if self.state != PLAY:
             self._set = self._zeros
             return Goal(self.state, True, speed_radps=self._zeros, joint_angle_rad=self._angle_after())
-        elapsed_ns, last = t_ns - self._since_ns, len(self._times_ns) - 1
+        elapsed_ns, last = samples.t_ns - self._since_ns, len(self._times_ns) - 1
         while self._next < last and self._times_ns[self._next] <= elapsed_ns:
             self._next += 1
         if self._speeds:
@@ -185,13 +160,6 @@ class StimulusExperiment(Experiment):
             **_of_joints(joints, run.config.layout.slides, np.sqrt(turned / max(count, 1)), farthest),
             **super().summarise(run),
         }
-
-    @classmethod
-    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
-        """What was set and measured over time."""
-        from hil.experiments.stimulus.figure import plot_stimulus  # matplotlib takes half a second to import
-
-        return plot_stimulus(record, summary, run, form)
 
 
 def _of_joints(

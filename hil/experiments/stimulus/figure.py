@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from hil.config.loading import parse_config
-from hil.experiments.drawing import dress_panel, over_time, plot_line, share_legend, wheel_style, wheels_in_order
+from hil.experiments.drawing import dress_panel, new_figure, over_time, plot_line, plot_wheels, share_legend
 from hil.experiments.figure_file import frame_figure
 from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
@@ -21,41 +20,24 @@ _PLAY = 2
 
 
 def plot_stimulus(record: OpenRecord, summary: Mapping[str, Any], run: str, form: FigureForm) -> Figure:
-    """Draw speeds of the rims set and measured, their difference, slip, speed of the rover, and valves if any.
-
-    Args:
-        record: of the run.
-        summary: as in `summary.json`.
-        run: name of its folder.
-        form: its width.
-    """
+    """Draw speeds of the rims set and measured, their difference, slip, speed of the rover, and valves if any."""
     config = parse_config(str(record.meta["config"]), "/meta/config")
-    layout, section, to_mmps = (
-        Layout.from_json(str(record.meta["layout"])),
-        config.stimulus,
-        1e3 * np.array(config.wheel_radii_m),
-    )
-    figure = Figure(form.size_in(_SCREEN_IN, _PRINT_MM), layout="constrained")
-    FigureCanvasAgg(figure)
+    layout, section = Layout.from_json(str(record.meta["layout"])), config.stimulus
+    to_mmps = 1e3 * np.array(config.wheel_radii_m)
+    figure = new_figure(form, _SCREEN_IN, _PRINT_MM)
     grid = figure.subplots(4 // form.columns, form.columns, sharex=True).reshape(2, 2)
     speeds, errors, slips, last = grid.ravel()
-    scales: dict[str, Any] = {
-        "state": 1.0,
-        "slip": 1.0,
-        "speed_mps": 1e3,
-        "wheel_speed_radps": to_mmps,
-        "set_speed_radps": to_mmps,
-    }
+    scales: dict[str, Any] = {"state": 1.0, "slip": 1.0, "speed_mps": 1e3}
+    scales |= {"wheel_speed_radps": to_mmps, "set_speed_radps": to_mmps}
     angles = {"servo_angle_rad": 1.0, "set_servo_angle_rad": 1.0} if layout.servos else {}
     lines = over_time(record.tick, {**scales, **angles})
     t_state, states = lines["state"][0]
     began_s = float(t_state[np.asarray(states) == _PLAY][:1].sum())
-    for wheel in wheels_in_order(layout):
-        style = wheel_style(layout, wheel)
-        t_s, measured = lines["wheel_speed_radps"][wheel]
-        plot_line(speeds, form, t_s, measured, **style, label=layout.wheels[wheel].replace("_", " "))
-        plot_line(errors, form, t_s, np.interp(t_s, *lines["set_speed_radps"][wheel]) - measured, **style)
-        plot_line(slips, form, *lines["slip"][wheel], **style)
+    plot_wheels(speeds, form, layout, lines["wheel_speed_radps"])
+    both = zip(lines["wheel_speed_radps"], lines["set_speed_radps"], strict=True)
+    apart = [(t_s, np.interp(t_s, *asked) - measured) for (t_s, measured), asked in both]
+    plot_wheels(errors, form, layout, apart, named=False)
+    plot_wheels(slips, form, layout, lines["slip"], named=False)
     for wheel in range(len(layout.wheels)):
         label = None if wheel else "set"
         plot_line(speeds, form, *lines["set_speed_radps"][wheel], color="black", ls="--", label=label)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from hil.config.rig import Rig
 from hil.config.schema.walk import WalkConfig
 from hil.control.motions.timeline import STEP_S, Playback, Timeline
 from hil.experiments.base import AFTER_NS, ArmingChecks, Experiment, FinishedRun, Summary
-from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import finite
 from hil.experiments.walk.judgement import (
     LEAST_WAY_M,
@@ -31,36 +30,19 @@ from hil.messages.check import Check
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.recording.content import in_blocks
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from hil.recording import OpenRecord
-
-
-class _WalkState(IntEnum):
-    """State of a walk; numbers as for the states of an impact trial where they are alike."""
-
-    IDLE = 0
-    ARMED = 1
-    WALK = 2
-    SETTLE = 4
-    DONE = 5
-    ABORTED = 6
-
-
+# State of a walk; numbers as for the states of an impact trial where they are alike.
+_WalkState = IntEnum("_WalkState", {"IDLE": 0, "ARMED": 1, "WALK": 2, "SETTLE": 4, "DONE": 5, "ABORTED": 6})
 IDLE, ARMED, WALK, SETTLE, DONE, ABORTED = _WalkState  # faster in a tick, see hil.experiments.base
 
 
 class WalkExperiment(Experiment):
-    """Idle until armed, then the motions, then a cut of the drives; the servos hold.
-
-    Args: as `Experiment`; the section of the config is `walk`.
-    """
+    """Idle until armed, then the motions, then a cut of the drives; the servos hold."""
 
     name = "walk"
     section = WalkConfig
     states = _WalkState
     figure = "walk.png"
+    plotter = "hil.experiments.walk.figure:plot_walk"
     results = RESULTS
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
@@ -73,6 +55,7 @@ class WalkExperiment(Experiment):
         self._zeros = rig.layout.zero_speeds
         self._last = tuple(start_angles(rig.config.driven_joints).tolist())
         self._playback = Playback(self.timeline) if self.timeline else None
+        self._pass_through({WALK: self._playback.length_ns if self._playback else 0, SETTLE: AFTER_NS})
 
     def headline(self) -> str:
         """Its motions."""
@@ -86,18 +69,10 @@ class WalkExperiment(Experiment):
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:  # noqa: ARG002
         """The goal of this tick."""
-        t_ns = samples.t_ns
-        if self._begin_or_end(samples, estimate, safe):
-            pass
-        elif self.state == ARMED and self._may_start(samples):
-            self._enter(WALK, t_ns)
-        elif self.state == WALK and self._playback and t_ns - self._since_ns >= self._playback.length_ns:
-            self._enter(SETTLE, t_ns)
-        elif self.state == SETTLE and t_ns - self._since_ns >= AFTER_NS:
-            self._enter(DONE, t_ns)
+        self._advance(samples, estimate, safe)
         if self.state != WALK or self._playback is None:
             return Goal(self.state, True, speed_radps=self._zeros, joint_angle_rad=self._last)
-        speeds, self._last = self._playback.at(t_ns - self._since_ns)
+        speeds, self._last = self._playback.at(samples.t_ns - self._since_ns)
         return Goal(self.state, False, speed_radps=speeds, joint_angle_rad=self._last)
 
     def summarise(self, run: FinishedRun) -> Summary:
@@ -116,10 +91,7 @@ class WalkExperiment(Experiment):
         blocks = [block[block["state"] == WALK] for block in in_blocks(run.ticks)]
         if line is not None and sum(map(len, blocks)) > 1:
             found |= self._judged(line, blocks, run.ground_truth.motion)
-        reasons = self.reasons(run.cycle.safety, run.beside)
-        if self.done:
-            reasons += self.own_reasons(found)
-        return {**found, "accepted": self.done and not reasons, "reasons": reasons}
+        return {**found, **self.verdict(run, self.own_reasons(found))}
 
     def _judged(self, line: Timeline, blocks: list[Any], motion: Any) -> Summary:
         config, geometry = self.config, geometry_of(self.rig)
@@ -172,13 +144,6 @@ class WalkExperiment(Experiment):
             reasons.append(f"{joint} took the torque limit of its servo for {limited_s:.2f} s, allowed: {allowed}")
         return reasons
 
-    @classmethod
-    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
-        """Angles, speeds, loads and advance over time."""
-        from hil.experiments.walk.figure import plot_walk  # matplotlib takes half a second to import
-
-        return plot_walk(record, summary, run, form)
-
 
 def _words(section: WalkConfig) -> list[str]:
     """Each step in a word or two."""
@@ -200,7 +165,7 @@ def _joint_of_largest(summary: Mapping[str, Any], key: str) -> tuple[str, float]
 
 
 def _ahead(parts: list[Summary], source: str) -> float | None:
-    """Sum over the parts of the way along what each motion goes, as it should go."""
+    """Sum over the parts of the distance along the direction in which each motion should go."""
     total = 0.0
     for part in parts:
         wanted, found = part["wanted"], part.get(source)

@@ -8,14 +8,22 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from hil.config.loading import parse_config
 from hil.config.rig import Rig
 from hil.config.schema.servos import DrivenJoint
 from hil.control.motions.timeline import STEP_S
-from hil.experiments.drawing import COLOURS, FloatArray, dress_panel, over_time, plot_line, wheel_style, wheels_in_order
+from hil.experiments.drawing import (
+    COLOURS,
+    Line,
+    dress_panel,
+    new_figure,
+    over_time,
+    plot_line,
+    plot_wheels,
+    wheel_style,
+)
 from hil.experiments.figure_file import frame_figure
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary_table import quantity
@@ -23,7 +31,7 @@ from hil.experiments.walk.programme import walk_timeline
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
 
-Lines = dict[str, list[tuple[FloatArray, FloatArray]]]
+Lines = dict[str, list[Line]]
 _SCREEN_IN, _PRINT_MM = (12.0, 12.0), (300.0, 175.0)
 # Without driven joints three panels are left.
 _FEWER_IN, _FEWER_MM = (12.0, 8.0), (160.0, 120.0)
@@ -31,21 +39,11 @@ _WALK = 2
 
 
 def plot_walk(record: OpenRecord, summary: Mapping[str, Any], run: str, form: FigureForm) -> Figure:
-    """Draw joints, speeds of the drives, place and wheel loads over time; grey: where a motion ends.
-
-    Args:
-        record: of the run.
-        summary: as in `summary.json`.
-        run: name of the run's folder.
-        form: its width.
-    """
+    """Draw joints, speeds of the drives, place and wheel loads over time; grey: where a motion ends."""
     config = parse_config(str(record.meta["config"]), "/meta/config")
     layout = Layout.from_json(str(record.meta["layout"]))
     driven = bool(layout.servos)
-    figure = Figure(
-        form.size_in(_SCREEN_IN if driven else _FEWER_IN, _PRINT_MM if driven else _FEWER_MM), layout="constrained"
-    )
-    FigureCanvasAgg(figure)
+    figure = new_figure(form, *((_SCREEN_IN, _PRINT_MM) if driven else (_FEWER_IN, _FEWER_MM)))
     count = 6 if driven else 3
     grid = figure.subplots(-(-count // form.columns), form.columns, sharex=True, squeeze=False).ravel().tolist()
     panels = grid[:count]
@@ -62,12 +60,8 @@ def plot_walk(record: OpenRecord, summary: Mapping[str, Any], run: str, form: Fi
     began_s = float(t_state[np.asarray(states) == _WALK][:1].sum())
     if driven:
         _draw_joints(panels[:3], lines, layout, config.driven_joints, form)
-    for wheel in wheels_in_order(layout):
-        style = wheel_style(layout, wheel)
-        plot_line(
-            drives, form, *lines["wheel_speed_radps"][wheel], **style, label=layout.wheels[wheel].replace("_", " ")
-        )
-        plot_line(loads, form, *lines["normal_force_N"][wheel], **style)
+    plot_wheels(drives, form, layout, lines["wheel_speed_radps"])
+    plot_wheels(loads, form, layout, lines["normal_force_N"], named=False)
     for element, (name, colour) in enumerate((("x", COLOURS[0]), ("y", COLOURS[1]))):
         t_s, values = lines["pose"][element]
         start = float(np.interp(began_s, t_s, values))
@@ -95,7 +89,7 @@ def plot_walk(record: OpenRecord, summary: Mapping[str, Any], run: str, form: Fi
 def _draw_joints(
     panels: Sequence[Axes], lines: Lines, layout: Layout, joints: Sequence[DrivenJoint], form: FigureForm
 ) -> None:
-    """Angles measured beside those set, their difference, and torques within the servos' limits."""
+    """Angles measured next to those set, their difference, and torques within the servos' limits."""
     angles, errors, torques = panels
     limit_Nm = max(joint.torque_limit_Nm for joint in joints)
     for place, joint in enumerate(layout.servos):

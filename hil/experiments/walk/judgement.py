@@ -1,6 +1,6 @@
 """How a programme went: where the rover went in each of its parts, and how far wheels slid that should stand.
 
-A wheel slides by the way of its centre less what it rolled: along its heading R times its turning over the ground,
+A wheel slides by the path of its centre less what it rolled: along its heading R times its turning over the ground,
 which is that of its drive, its leg and the body; across it, nothing. The way is that of the pose, of the rover twin or
 of a simulated rig, and the joints' measured angles. Suspension joints count as being at rest: a wheel's place is right
 to second order in their angles.
@@ -61,19 +61,12 @@ RESULTS = (
 
 
 class WalkRecord(NamedTuple):
-    """What a record has of a run, from the first tick of the programme on.
+    """What a record has of a run, from the first tick of the programme on."""
 
-    Attributes:
-        t_s: (n,) since then [s].
-        pose: (n, 7) of the base, from the rover twin: place [m], quaternion.
-        angles: (n, driven) measured [rad].
-        turned: (n, wheels) of the drives, measured speeds summed up [rad].
-    """
-
-    t_s: Floats
-    pose: Floats
-    angles: Floats
-    turned: Floats
+    t_s: Floats  #: (n,) since then [s]
+    pose: Floats  #: (n, 7) of the base, from the rover twin: place [m], quaternion
+    angles: Floats  #: (n, driven) measured [rad]
+    turned: Floats  #: (n, wheels) of the drives, measured speeds summed up [rad]
 
 
 class BodyPoses(NamedTuple):
@@ -84,12 +77,7 @@ class BodyPoses(NamedTuple):
 
 
 def measured_from(ticks: Sequence[NDArray[Any]], rate_hz: float) -> WalkRecord:
-    """From blocks of ticks of the state in which the programme runs.
-
-    Args:
-        ticks: blocks of rows, each of all ticks in their order.
-        rate_hz: of the loop.
-    """
+    """From blocks of ticks of the state in which the programme runs."""
     rows = np.concatenate(list(ticks))
     t_s = (rows["t_ns"] - rows["t_ns"][0]) * 1e-9
     steps = np.diff(t_s, prepend=t_s[0] - 1.0 / rate_hz)

@@ -36,8 +36,7 @@ def start_angles(driven_joints: tuple[DrivenJoint, ...]) -> np.ndarray:
 def walk_timeline(rig: Rig, section: WalkConfig) -> Timeline:
     """All steps of the section; part 0 leads to where the first one begins.
 
-    Raises:
-        ValueError: a motion that the rover cannot make, in words.
+    Raises ValueError: a motion that the rover cannot make, in words.
     """
     geometry, servos = geometry_of(rig), rig.config.driven_joints
     pace = PaceLimits(

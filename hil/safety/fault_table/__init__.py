@@ -59,9 +59,6 @@ def only_marks(events: NDArray[np.void]) -> NDArray[np.bool_]:
     """Which events of a record are faults that only mark it: no tick reacted to them.
 
     They are of an instrument that the run could do without, or warnings of a device.
-
-    Args:
-        events: rows of `EVENT`.
     """
     which: NDArray[np.bool_] = np.isin(events["id"], _MARKED_TOO) & (events["reaction_tick"] < 0)
     return which

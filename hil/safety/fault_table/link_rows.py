@@ -21,18 +21,16 @@ ROWS = (
         13,
         "link lost",
         "ports of the devices, and an answer to each request or its repetition",
-        ReactionTimes.lost,
+        ReactionTimes.losts,
         f"drives: {LINK_LOST_NS / 1e6:g} ms; {''.join(f'{name}: when they are next written; ' for name in OUTPUTS)}"
         "other devices: when they are next asked, at the latest after their largest age (limits: "
         f"{', '.join(f'{name}_age_ms' for name in _ASKED)}), as fault 1 or 2",
         "Safe on all other links. The port is opened again with growing pauses, to stop the device; the device is not "
         "driven again in that run",
-        True,
         BY_OPERATOR,
         "Look at the cable, the USB plug and the power of the device that the text names. Its time-out stops a drive; "
         "valves without a dead-man stay as they are: shut the supply.",
         external=True,
-        by_device=ReactionTimes.losts,
     ),
     FaultRow(
         14,
@@ -41,7 +39,6 @@ ROWS = (
         None,
         f"the second damaged answer to one request, or {DAMAGED_ALLOWED + 1} of the last {LOOKED_AT} answers",
         "the answer is discarded and asked for once more; then Safe",
-        True,
         BY_OPERATOR,
         "Look at the shield and the ground of the serial cable, keep it away from motor cables, and compare the baud "
         "rate with the device's.",
@@ -54,7 +51,6 @@ ROWS = (
         None,
         "that answer",
         "ignore; a request made twice is counted (summary: links, retries)",
-        False,
         NOTHING_TO_CLEAR,
         "Nothing, if it is rare. Many: look at the cable, and whether a second program uses the port.",
     ),
@@ -65,7 +61,6 @@ ROWS = (
         None,
         "before arming: a cut is confirmed by each controller",
         "the cut is sent first and confirmed; without the confirmation refuse to arm",
-        False,
         NOT_ARMED,
         "If arming is refused with 'drives confirmed cut', look at power and emergency stop of the controllers.",
     ),
@@ -81,7 +76,6 @@ ROWS = (
         "that sticks open under its own closed regulator is found when that opens for the other chamber",
         "Safe: all valves off. The other chambers are empty after about 0.15 s (assumed valve); one whose valve sticks "
         "open stays under the pressure of the supply, and under a moved regulator, which closes, it empties as well",
-        True,
         BY_OPERATOR,
         "Shut the supply at the bottle and vent it; keep hands away until the gauge shows zero. Then look at the plug "
         "of that valve and at its line.",
@@ -93,7 +87,6 @@ ROWS = (
         ReactionTimes.joint_follows,
         "farther than servos.follow_deg for servos.follow_s, one answer of the servos and one tick",
         "Safe: drives and servos cut",
-        True,
         BY_OPERATOR,
         "The text names the joint. Stay away from under the rover. Look for what blocks the joint, at the fuse and the "
         "current limit of its motor controller, and at its encoder. A load that is too heavy: servos.torque_limit_Nm.",
@@ -105,7 +98,6 @@ ROWS = (
         ReactionTimes.joint_range,
         "servos.outside_deg beyond its range_deg, in one answer of the servos, and one tick",
         "Safe: drives and servos cut",
-        True,
         BY_OPERATOR,
         "The text names the joint. Power off: turn it back by hand. If it is where it should be, look at its encoder, "
         "and at its zero and its ratio in devices.servos.",
@@ -119,7 +111,6 @@ ROWS = (
         f"drives and servos: when their status is read, once in {STATUS_ROUNDS} rounds, and {HEALTH_EVERY_NS / 1e6:g} "
         f"ms, or {E_STOP_NS / 1e6:g} ms where that is longer; and a tick. Other devices: with their next message",
         "Safe; of a warning only a mark: the run goes on, and is not accepted",
-        True,
         BY_OPERATOR,
         "The text names the device, the bit and what it means. Look that up in the maker's manual; cut the power of a "
         "motor controller with a driver fault before you touch it. It latches again while the device reports it.",
@@ -133,7 +124,6 @@ ROWS = (
         None,
         "before a run, and by hil check",
         "what can be set back is set back; otherwise refuse to open",
-        False,
         NOT_ARMED,
         "The refusal names the device, what was found and what is needed. Swapped cables: put each into its own port. "
         "Settings: set them back with the maker's program. A port that is in use: close the program that it names.",

@@ -26,7 +26,6 @@ ROWS = (
         ReactionTimes.one_tick,
         "the same tick",
         "whole periods are skipped and counted; the run goes on",
-        False,
         NOTHING_TO_CLEAR,
         "Nothing, if it is rare: the summary has the count (loop.late, loop.skipped). Many: run hil check on a quiet "
         "machine.",
@@ -39,7 +38,6 @@ ROWS = (
         f"a tick over {LATE_LIMIT_NS / 1e6:g} ms late, or more than {SKIPPED_LIMIT} of the last {WINDOW} periods "
         "skipped; noticed in that tick",
         "Safe",
-        True,
         BY_OPERATOR,
         "Look for 'machine stall' or 'tick interrupted' next to the fault: then another program or the machine kept "
         "the loop waiting. A 'long tick' is the controller's own. Run hil check: it measures the rate that this "
@@ -57,7 +55,6 @@ ROWS = (
         f"for {WATCHDOG_SILENT_NS / 1e6:g} ms, recorder for {RECORDER_SILENT_NS / 1e9:g} s: Safe. Simulated "
         "rig or link worker: row 29. The time-outs of the devices follow",
         "each link is stopped; the recorder finishes its file",
-        True,
         "by a new start of the program; a loop that comes back stays stopped",
         "Look for 'machine stall' next to the fault and at the computer's load. hil recover RUN says what a record "
         "lacks.",
@@ -70,7 +67,6 @@ ROWS = (
         None,
         "none",
         "none; only the wall time in the record's head can be wrong",
-        False,
         NOTHING_TO_CLEAR,
         "Nothing to do for the run. Set the computer's clock, if the dates of records matter.",
     ),
@@ -81,7 +77,6 @@ ROWS = (
         ReactionTimes.one_tick,
         "the same tick",
         "all devices are stopped first, then Safe is latched and the reason recorded",
-        True,
         BY_OPERATOR,
         "The text names the error. It is a defect of the program or of an experiment: send the record to the "
         "maintainers.",
@@ -95,7 +90,6 @@ ROWS = (
         "the same tick; the dead-man of the link follows",
         "the other devices are stopped all the same; dead-man, watchdog and the device's time-out act on the one that "
         "failed",
-        True,
         "with the fault that led to Safe",
         "Press the hard-wired emergency stop. Then look at the device that the text names.",
     ),
@@ -107,7 +101,6 @@ ROWS = (
         f"{WORKER_SILENT_NS / 1e6:g} ms of silence; the stop frames are written within "
         f"{WATCHDOG_STOP_WRITTEN_NS / 1e6:g} ms more",
         "the watchdog kills the worker and writes the stop frames to its ports; Safe on all other links",
-        True,
         "by a new start of the program: no process holds that link any more",
         "Look for 'machine stall' next to the fault. Look at the port of the link that the text names, then start "
         "again.",
@@ -119,7 +112,6 @@ ROWS = (
         ReactionTimes.one_tick,
         "the first tick after it",
         "Safe, whatever the devices did meanwhile: their own time-outs have stopped them, and none goes on",
-        True,
         BY_OPERATOR,
         "Forbid this computer to sleep (close no lid; systemctl mask sleep.target suspend.target). On a real rig a run "
         "asks systemd-logind for it; the event 'right refused' and hil check say where that fails.",
@@ -133,7 +125,6 @@ ROWS = (
         f"no good tick for {DEAD_MAN_NS / 1e6:g} ms: that process stops its device and takes no command until the next "
         "run; the loop hears of it in its next tick",
         "Safe on all other links",
-        True,
         BY_OPERATOR,
         "Look for 'machine stall', 'tick interrupted' or 'long tick' next to the fault: they name what kept the loop "
         "waiting. Run hil check: it measures the rate that this machine holds.",

@@ -22,13 +22,11 @@ ROWS = (
         1,
         "sensor drop-out",
         "age of the newest sample of the force sensors and of the load channels",
-        ReactionTimes.dropout,
+        ReactionTimes.dropouts,
         "limits.daq_age_ms (load channels: limits.loads_age_ms) and one tick",
         "the last block is held until then; then Safe",
-        True,
         BY_OPERATOR,
         "Look at power and cable of the data acquisition, then at its lamp. Run hil check: its line 'DAQ sample age'.",
-        by_device=ReactionTimes.dropouts,
     ),
     FaultRow(
         2,
@@ -36,28 +34,24 @@ ROWS = (
         f"age of the {', of the '.join(ROLES[name].says for name in AGED)}; equal samples in a row of "
         "each channel (samples at full scale do not count; a simulated channel counts only if its noise is at least "
         "half a step of its converter)",
-        ReactionTimes.stale,
+        ReactionTimes.stales,
         f"{', '.join(f'limits.{name}_age_ms' for name in AGED)}, or limits.frozen_samples "
         "(limits.loads_frozen_samples) samples; and one tick",
         "Safe",
-        True,
         BY_OPERATOR,
         f"The text names the device. {', '.join(AGED).capitalize()}: look at its power and cable. A channel: tap "
         "the sensor; if its reading does not move, replace cable or sensor.",
-        by_device=ReactionTimes.stales,
     ),
     FaultRow(
         3,
         "sample not finite",
         "each sample of the force sensors and of the load channels, each wheel speed and each angle of a driven joint "
         "is a finite number",
-        ReactionTimes.not_finite,
+        ReactionTimes.not_finites,
         f"{BAD_TICKS_ALLOWED + 1} ticks with samples in a row, or answers of drives or servos; and one tick",
         f"the sample is left out; {BAD_TICKS_ALLOWED + 1} in a row: Safe",
-        True,
         BY_OPERATOR,
         "The text names the device, which delivers no number. Restart it, and look for its driver's own error message.",
-        by_device=ReactionTimes.not_finites,
     ),
     FaultRow(
         4,
@@ -66,7 +60,6 @@ ROWS = (
         ReactionTimes.one_block,
         "one block of samples and one tick",
         "mark: the trial goes on and is recorded, and is not accepted",
-        False,
         NOTHING_TO_CLEAR,
         "Use less excitation or a larger range (daq.range_V), or a lower impact speed; then repeat the trial.",
     ),
@@ -77,7 +70,6 @@ ROWS = (
         None,
         "limits.bias_V and limits.noise_V, before arming",
         "refuse to arm",
-        False,
         NOT_ARMED,
         "The refusal names the channel. Look at its plug and cable, unload the sensor, and run hil check again.",
     ),
@@ -88,7 +80,6 @@ ROWS = (
         ReactionTimes.one_block,
         "the next read, that is one block, and one tick",
         "Safe",
-        True,
         BY_OPERATOR,
         "The computer was too slow for the data acquisition: look for 'machine stall' next to the fault, and close "
         "other programs.",
@@ -101,7 +92,6 @@ ROWS = (
         ReactionTimes.gap,
         f"more than {GAP_ALLOWED} blocks missing in a row; noticed with the next block and one tick",
         "a block older than one before it is dropped; a longer gap: Safe",
-        True,
         BY_OPERATOR,
         "Blocks were lost between device and controller: look at the network cable of a device server, and for "
         "'machine stall' next to the fault.",
@@ -113,7 +103,6 @@ ROWS = (
         ReactionTimes.one_tick,
         "the same tick",
         "Safe",
-        True,
         BY_OPERATOR,
         "Look at the wheel speeds in the report: speeds that no wheel can have come from the drives. Otherwise send "
         "the record to the maintainers; hil replay repeats it.",
@@ -125,7 +114,6 @@ ROWS = (
         ReactionTimes.clamped,
         f"{CLAMPS_ALLOWED + 1} ticks in a row; a command that is not a number: the same tick",
         f"the command is clamped and counted; {CLAMPS_ALLOWED + 1} in a row: Safe",
-        True,
         BY_OPERATOR,
         "The experiment asks for more than limits.wheel_speed_radps or limits.wheel_acceleration_radps2 allow, or for "
         "an angle of a driven joint that servos.joints does not: compare it with them.",
@@ -138,7 +126,6 @@ ROWS = (
         "devices.drives reads each value several times a second, devices.valves at its rate_hz; a current or voltage "
         f"older than {POWER_AGE_NS / 1e6:g} ms is row 2",
         "Safe",
-        True,
         BY_OPERATOR,
         "Current: look for a wheel that is blocked or a leg that drags. Supply: look at battery, fuse and cable. "
         "Pressure: look at the regulator on the bottle.",
@@ -150,7 +137,6 @@ ROWS = (
         ReactionTimes.measured,
         "as row 30",
         "the run is marked and goes on; it is not accepted",
-        False,
         NOTHING_TO_CLEAR,
         "As row 30, before the next run.",
     ),
@@ -161,7 +147,6 @@ ROWS = (
         ReactionTimes.outside,
         "a value beyond its limit for as long as docs/explanation/limits.md says, 0 to 0.5 s, and one tick",
         "Safe; what statics can tell before the first motion: refuse to arm, naming the key",
-        True,
         BY_OPERATOR,
         "Look at the rover before you go near it: it may be caught on something, or be about to tip over. If it stands "
         "as it should, the config does not describe it: compare the keys that the text names with rover and ground.",
@@ -171,17 +156,15 @@ ROWS = (
         "measured motion",
         f"each instrument of motion ({', '.join(INSTRUMENTS)}): age of its newest reading, a number of each channel, "
         "equal readings in a row, jumps, motion.room_m, stops of the joints, and whether the observer has left it out",
-        ReactionTimes.instrument,
+        ReactionTimes.instruments,
         "stale_ms of the instrument for an old reading and for a channel without a number, frozen_readings for one "
         "that repeats itself; the next reading, after its period and delay_ms, for a jump or a place outside; and one "
         "tick. What the observer leaves out: as soon as it does",
         "the run is marked once for each instrument and cause, and goes on without that source; Safe, where the "
         "experiment needs the instrument. Before arming: refuse to arm",
-        False,
         NOTHING_TO_CLEAR,
         "The text names the instrument. Look at its power, cable and view, then at its mounting, zero and room in the "
         "config. Its link is tried again by itself. After Safe: hil command clear 33.",
-        by_device=ReactionTimes.instruments,
     ),
     FaultRow(
         34,
@@ -192,7 +175,6 @@ ROWS = (
         "the end of the run; with residuals.reaction: safe also the tick in which the mean over "
         f"{RESIDUAL_WINDOW_S:g} s of a wheel's speed error or of the sum of the wheel loads is over its threshold",
         "the run is marked and not accepted; with residuals.reaction: safe, Safe",
-        False,
         NOTHING_TO_CLEAR,
         "Look at what the text names: the sensor, its cable and its calibration. If all is right, the rig has changed: "
         "measure new thresholds with hil calibrate residuals. After Safe: hil command clear 34.",
@@ -206,7 +188,6 @@ ROWS = (
         f"{NOT_FOLLOWING_NS / 1e9:g} s, and so far behind that the drive's loop (drives.integral_gain) asks for its "
         "largest torque; one answer of the drives and one tick",
         "the run is marked and not accepted; with residuals.reaction: safe, Safe",
-        False,
         NOTHING_TO_CLEAR,
         "The text names the wheel. Look for what blocks it, at its plug, its fuse and its encoder, and at what its "
         "controller reports (hil check): it may have stopped by its own time-out. After Safe: hil command clear 38.",
@@ -216,13 +197,11 @@ ROWS = (
         "not live",
         f"each instrument of motion ({', '.join(INSTRUMENTS)}): its device says whether it measures now or plays a "
         "recording back (Motive in Edit mode)",
-        ReactionTimes.playback,
+        ReactionTimes.playbacks,
         "the next reading, after its period and delay_ms; and one tick",
         "the reading is left out; the run is marked once for each instrument, and goes on without that source; Safe, "
         "where the experiment needs the instrument. Before arming: refuse to arm",
-        False,
         NOTHING_TO_CLEAR,
         "The text names the instrument. Switch its program to live. After Safe: hil command clear 40.",
-        by_device=ReactionTimes.playbacks,
     ),
 )

@@ -30,14 +30,7 @@ ByDevice = dict[str, float]
 
 
 class ReactionTimes:
-    """Of one rig, in ms; by the name of the link where they differ. None: nothing watches it on that rig.
-
-    Args:
-        config: of the rig.
-
-    Attributes:
-        tick_ms: one tick.
-    """
+    """Of one rig, in ms; by the name of the link where they differ. None: nothing watches it on that rig."""
 
     def __init__(self, config: Config) -> None:
         self._config, self._limits, self._links = config, config.limits, config.layout.links
@@ -60,11 +53,7 @@ class ReactionTimes:
 
     def dropouts(self) -> ByDevice:
         """Samples that are too old."""
-        return {name: self.age(name) + self.tick_ms for name in SAMPLED if name in self._links}
-
-    def dropout(self) -> float:
-        """The longest of them."""
-        return max(self.dropouts().values(), default=self.tick_ms)
+        return {name: self.age(name) + self.tick_ms for name in SAMPLED if name in self._links} or {"": self.tick_ms}
 
     def stales(self) -> ByDevice:
         """Of drives and valves by the age of their answer, of channels by the time of the equal samples."""
@@ -75,10 +64,6 @@ class ReactionTimes:
         if config.loads is not None and limits.loads_frozen_samples:
             by_device["loads"] = config.loads.block_ms + 1e3 * limits.loads_frozen_samples / config.loads.rate_hz
         return {name: time + self.tick_ms for name, time in by_device.items()}
-
-    def stale(self) -> float:
-        """The longest of them."""
-        return max(self.stales().values())
 
     def one_block(self) -> float:
         """A block, and a tick."""
@@ -96,10 +81,6 @@ class ReactionTimes:
         sampled = [name for name in self._links if name in SAMPLED]
         times = {"drives": bad * answers + self.tick_ms} | dict.fromkeys(sampled, bad * self.blocks + self.tick_ms)
         return times | ({"servos": bad * self.servo_answer_ms + self.tick_ms} if "servos" in self._links else {})
-
-    def not_finite(self) -> float:
-        """The longest of them."""
-        return max(self.not_finites().values())
 
     @property
     def servo_answer_ms(self) -> float:
@@ -129,17 +110,9 @@ class ReactionTimes:
             for role, one in self._config.instruments.items()
         }
 
-    def instrument(self) -> float | None:
-        """The longest of them."""
-        return max(self.instruments().values(), default=None)
-
     def playbacks(self) -> ByDevice:
         """The next reading of an instrument of motion."""
         return {role: one.delay_ms + 1e3 / one.rate_hz + self.tick_ms for role, one in self._config.instruments.items()}
-
-    def playback(self) -> float | None:
-        """The longest of them."""
-        return max(self.playbacks().values(), default=None)
 
     def measured(self) -> float | None:
         """A current, a voltage or a pressure."""
@@ -169,10 +142,6 @@ class ReactionTimes:
         asked = [name for name in self._links if name not in ("drives", *OUTPUTS, *INSTRUMENTS)]
         times = {"drives": LINK_LOST_NS / 1e6} | {name: self.age(name) + self.tick_ms for name in asked}
         return times | dict.fromkeys(written, self.tick_ms)
-
-    def lost(self) -> float:
-        """The longest of them."""
-        return max(self.losts().values())
 
     def valve(self) -> float | None:
         """A valve that does not move."""

@@ -33,7 +33,7 @@ def test_each_experiment_names_the_class_of_its_section_of_the_config(kind):
 
 def test_an_experiment_of_a_name_and_decide_has_a_headline_a_label_a_summary_and_a_table():
     experiment = HoldStill(Rig(CONFIG), lambda *_: ())
-    run = SimpleNamespace(cycle=SimpleNamespace(safety=SafetyMonitor(Rig(CONFIG))), beside=lambda _: "")
+    run = SimpleNamespace(cycle=SimpleNamespace(safety=SafetyMonitor(Rig(CONFIG))), disturbance=lambda _: "")
     assert (experiment.headline(), HoldStill.label(CONFIG)) == ("hold still", "hold_still")
     assert experiment.summarise(run) == {"accepted": False, "reasons": []}
     experiment.state = HoldStill.states.DONE

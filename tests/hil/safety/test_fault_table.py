@@ -120,7 +120,7 @@ def test_bounds_follow_the_config():
 def test_a_rig_without_sensors_has_bounds_of_the_links_that_it_has():
     config = load_config("sim_juno")
     times = ReactionTimes(config)
-    assert set(FAULT_TABLE[2].by_device(times)) <= set(config.layout.links)
+    assert set(FAULT_TABLE[2].bounds(times)) <= set(config.layout.links)
     assert FAULT_TABLE[1].bound_for(times, "valves") is None
 
 

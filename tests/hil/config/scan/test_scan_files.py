@@ -233,7 +233,7 @@ def test_a_config_contains_the_map_of_its_file_and_its_fingerprint_the_content(t
         ({"ground.scan.file": "none.csv"}, r"ground\.scan\.file: .*none\.csv: No such file.*looked for"),
         ({"ground.scan.start_m": [5.9, 0.0]}, r"ground\.scan\.start_m: found a start with a wheel"),
         ({"ground.scan.spacing_m": 0.01}, r"ground\.scan\.spacing_m: found 0\.01 m gives"),
-        ({"drive.steps": [{"for_s": 60, "speed_mps": 0.2}]}, r"ground\.scan\.file: found a way of 12\.00 m"),
+        ({"drive.steps": [{"for_s": 60, "speed_mps": 0.2}]}, r"ground\.scan\.file: found a path of 12\.00 m"),
         ({"ground.scan": None}, r"ground\.scan: found null; allowed: file, units, up and start_m"),
         ({"ground.kind": "soil"}, r"ground\.scan: found a scan; allowed: null with kind soil"),
         ({"ground.pitch_deg": 3}, r"ground\.pitch_deg: found 3; allowed: 0 with ground\.kind scan"),

@@ -68,7 +68,7 @@ def test_the_seeded_mound_comes_out_within_its_noise_though_it_has_outliers():
         (plane_points() * 1000.0, {}, "units", "heights over at most 100 m"),
         (plane_points(), {"units": "mm"}, "units", "at least 1 m each way"),
         (wrong_points(plane_points(), 0.05, 0.8), {}, "outlier_m", "makes 5.0% of the points outliers"),
-        (plane_points(), {"start_m": (9.0, 0.0)}, "start_m", "beside the scan"),
+        (plane_points(), {"start_m": (9.0, 0.0)}, "start_m", "outside the scan"),
         (plane_points(), {"spacing_m": 0.01}, "spacing_m", "a larger spacing"),
         (plane_points()[:20], {}, "file", "40 or more"),
         (plane_points() * (1.0, 1.0, 8.0), {"outlier_m": 9.0}, "file", "a slope of 6[01] degrees"),

@@ -43,7 +43,7 @@ def test_a_config_has_the_triangles_of_its_file_in_the_axes_of_the_run(tmp_path,
     [
         ({"ground.scan.start_m": [40.0, 0.0]}, r"ground\.scan\.start_m: found a place over no triangle"),
         ({"ground.scan.start_m": [5.8, 0.0]}, r"ground\.scan\.start_m: found a start with a wheel beyond the edge"),
-        ({"drive.steps": [{"for_s": 60, "speed_mps": 0.2}]}, r"ground\.scan\.file: found a way of 12\.00 m"),
+        ({"drive.steps": [{"for_s": 60, "speed_mps": 0.2}]}, r"ground\.scan\.file: found a path of 12\.00 m"),
         ({"ground.scan": None}, r"ground\.scan: found null; allowed: file, units, .* with ground\.kind mesh"),
         ({"ground.pitch_deg": 3}, r"ground\.pitch_deg: found 3; allowed: 0 with ground\.kind mesh"),
         ({"experiment": "impact"}, r"ground\.kind: found mesh; allowed: scan, or level ground: an obstacle"),
