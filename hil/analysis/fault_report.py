@@ -61,7 +61,8 @@ def quantities(layout: Layout, states: str, fields: Collection[str]) -> Iterator
         yield _Quantity("sum of the forces [N]", lambda row: _number(row["force_sum_N"], 1))
     if layout.valves:
         yield _Quantity(
-            "valves on", lambda row: ", ".join(compress(layout.valves, layout.by_valve(row["valves"]))) or "none"
+            "valves on",
+            lambda row: ", ".join(compress(layout.valves, layout.valve_layout.by_valve(row["valves"]))) or "none",
         )
         for place, chamber in enumerate(layout.chambers):
             yield _Quantity(f"pressure {chamber} [kPa]", partial(_element, "pressure_Pa", divmod(place, 2), 1e-3, 0))
