@@ -140,7 +140,7 @@ class Plant:
 
     def compile(self) -> None:
         """Compile what an advance runs, without the steps of the vehicle and without moving."""
-        compile_for(advance, self._parts, 0, 0, 0, 0, inlined=False)
+        compile_for(advance, self._parts, 0, 0, 0, 1, 1, inlined=False)
 
     def _move(self, t_ns: int) -> None:
         span = t_ns - self.t_ns
@@ -152,7 +152,7 @@ class Plant:
         due = -(-(t_ns + 1) * self.rate_hz // 1_000_000_000) - self.samples
         if due > RING // 2:
             raise ValueError(f"plant asked to leap {span * 1e-9:.3f} s; the sample ring holds half of {RING} samples")
-        advance(self._parts, self._run, self.t_ns, t_ns, -(-span // self.parameters.substep_ns))
+        advance(self._parts, self._run, self.t_ns, t_ns, *self.parameters.step_lengths)
         if self.load_sampling:
             self.load_sampling.take(self.t_ns, t_ns)
         self.t_ns = t_ns
