@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.actuators.compressible import Gas, fill_with_gas
-from models.actuators.pneumatic import NO_CYLINDERS, Cylinder, CylinderMounts, fill_cylinders
+from models.actuators.pneumatic import Cylinder, CylinderMounts, fill_cylinders
 from models.kernels.bound import BoundApart, BoundArguments, call_at, unpack
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.plant.plate_truth import make_plate_truth, note_plate
@@ -82,6 +82,7 @@ class PlantParts(NamedTuple):
         log: samples and results.
         gas: compressible gas in the chambers, or None.
         mounts: of the cylinders; used with gas.
+        driven: wheels that have a motor (models.rover.reduction.Chain.motor_wheel).
     """
 
     scene: BoundApart[Scene]
@@ -90,24 +91,25 @@ class PlantParts(NamedTuple):
     cylinder: Cylinder
     sensing: Sensing | None
     log: Log
-    gas: Gas | None = None
-    mounts: CylinderMounts = NO_CYLINDERS
+    gas: Gas | None
+    mounts: CylinderMounts
+    driven: IntArray
 
 
 @kernel
 def advance(
-    parts: BoundArguments[PlantParts], run: int, from_ns: int, to_ns: int, at_contact_ns: int, free_ns: int
+    parts: BoundArguments[PlantParts], run: int, from_ns: int, to_ns: int, brief_ns: int, steady_ns: int
 ) -> None:
     """Move the rig from `from_ns` to `to_ns` in steps as long as its state allows, and take every sample between.
 
     `run` is what address_of_run gives for their scene. A step's forces are those at its beginning.
     """
-    scene, state, wheel_body, cylinder, sensing, log, gas, mounts = unpack(parts)
-    lengths, touched = StepLengths(at_contact_ns, free_ns), state.obstacle
+    scene, state, wheel_body, cylinder, sensing, log, gas, mounts, driven = unpack(parts)
+    lengths, touched = StepLengths(brief_ns, steady_ns), state.obstacle
     begin = from_ns
     while begin < to_ns:
         left_ns = to_ns - begin
-        end = begin + left_ns // -(-left_ns // longest_step_ns(lengths, state))
+        end = begin + left_ns // -(-left_ns // longest_step_ns(lengths, driven, wheel_body, state))
         dt, last_ns = (end - begin) * 1e-9, log.counts[LAST_NS]
         before = touched.force[PORT], touched.force[STARBOARD], touched.gap[PORT], touched.gap[STARBOARD]
         _fill(gas, cylinder, mounts, state, dt)

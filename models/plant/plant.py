@@ -105,9 +105,11 @@ class Plant:
         gas = parameters.make_gas(vehicle, self._state)
         self.scene = BoundApart(Scene(vehicle, self._state, ledger))
         filled = self._mounts if gas else NO_CYLINDERS
-        seen, cylinder = self._state._replace(servos=None), parameters.cylinder
+        seen, cylinder, chain = self._state._replace(servos=None), parameters.cylinder, self.rover.chain
         self._parts = BoundArguments(
-            PlantParts(self.scene, seen, self.rover.chain.wheel_body, cylinder, self._sensing, self._log, gas, filled)
+            PlantParts(
+                self.scene, seen, chain.wheel_body, cylinder, self._sensing, self._log, gas, filled, chain.motor_wheel
+            )
         )
         self._stand = None if vehicle.obstacle is None else vehicle.obstacle.stand
         self._watch = ValidityWatch(self.rover, vehicle, self._state, tilt_deg)
