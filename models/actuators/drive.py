@@ -132,9 +132,7 @@ def drive_axle(
 
 
 @kernel
-def _powered(
-    motor: Motor | None, drive: Drive, state: DriveState, wheel: int, speed: float
-) -> tuple[float, float]:
+def _powered(motor: Motor | None, drive: Drive, state: DriveState, wheel: int, speed: float) -> tuple[float, float]:
     """Torque [N m] of a powered drive, and its slope over speed [N m s/rad]."""
     if motor is not None:
         duty = state.duty[wheel]

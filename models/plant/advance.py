@@ -83,6 +83,7 @@ class PlantParts(NamedTuple):
         gas: compressible gas in the chambers, or None.
         mounts: of the cylinders; used with gas.
         driven: wheels that have a motor (models.rover.reduction.Chain.motor_wheel).
+        lengths: limits of a step.
     """
 
     scene: BoundApart[Scene]
@@ -94,19 +95,17 @@ class PlantParts(NamedTuple):
     gas: Gas | None
     mounts: CylinderMounts
     driven: IntArray
+    lengths: StepLengths
 
 
 @kernel
-def advance(
-    parts: BoundArguments[PlantParts], run: int, from_ns: int, to_ns: int, brief_ns: int, steady_ns: int
-) -> None:
+def advance(parts: BoundArguments[PlantParts], run: int, from_ns: int, to_ns: int) -> None:
     """Move the rig from `from_ns` to `to_ns` in steps as long as its state allows, and take every sample between.
 
     `run` is what address_of_run gives for their scene. A step's forces are those at its beginning.
     """
-    scene, state, wheel_body, cylinder, sensing, log, gas, mounts, driven = unpack(parts)
-    lengths, touched = StepLengths(brief_ns, steady_ns), state.obstacle
-    begin = from_ns
+    scene, state, wheel_body, cylinder, sensing, log, gas, mounts, driven, lengths = unpack(parts)
+    begin, touched = from_ns, state.obstacle
     while begin < to_ns:
         left_ns = to_ns - begin
         end = begin + left_ns // -(-left_ns // longest_step_ns(lengths, driven, wheel_body, state))
@@ -143,7 +142,8 @@ def _take_samples(
     """Take the samples within a step; forces change linearly, as they have changed in the step before."""
     if sensing is not None:
         left, right = state.obstacle.force[PORT], state.obstacle.force[STARBOARD]
-        left_rate, right_rate = _rate(before[PORT], left, begin - last_ns), _rate(before[STARBOARD], right, begin - last_ns)
+        left_rate = _rate(before[PORT], left, begin - last_ns)
+        right_rate = _rate(before[STARBOARD], right, begin - last_ns)
         across = state.obstacle.point[STARBOARD, 0] - sensing.origin[0]
         up = state.obstacle.point[STARBOARD, 1] - sensing.origin[1]
         taken_at = log.counts[SAMPLES] * 1_000_000_000 // sensing.rate_hz

@@ -1,4 +1,4 @@
-"""How long a step of time may be, by the state of the vehicle: long where it drives steadily and nothing stiff is near."""
+"""How long a step of time may be, by the state of the vehicle: long in a steady drive with nothing stiff near."""
 
 from __future__ import annotations
 

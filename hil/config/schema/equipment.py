@@ -301,7 +301,12 @@ class _ReadingNoiseConfig(Section):
 class PlantConfig(Section):
     """The simulated rig."""
 
-    substep_us: int = Field(100, ge=10, le=100, description="longest integration step")
+    substep_us: int = Field(
+        100,
+        ge=10,
+        le=1000,
+        description="longest integration step; in a steady drive on soil, away from the obstacle, ten times that",
+    )
     spread: _SpreadConfig = Field(default_factory=_SpreadConfig, description="deviation from the nominal model")
     noise: _ReadingNoiseConfig = Field(
         default_factory=_ReadingNoiseConfig, description="of the pressures and speeds that the simulated devices read"
