@@ -201,7 +201,7 @@ def _plant() -> Contender:
             NO_CYLINDERS,
             chain.motor_wheel,
             rig.step_lengths,
-        )  # fmt: skip
+        )
     )
     run = address_of_run(vehicle, state)
     state.drives.cut[:], state.drives.set_speed[:] = 0.0, 0.4

@@ -118,7 +118,7 @@ class Plant:
                 filled,
                 chain.motor_wheel,
                 parameters.step_lengths,
-            )  # fmt: skip
+            )
         )
         self._stand = None if vehicle.obstacle is None else vehicle.obstacle.stand
         self._watch = ValidityWatch(self.rover, vehicle, self._state, tilt_deg)
