@@ -15,8 +15,8 @@ from outputs import outputs
 
 from hil.app.run import run
 from hil.config import Config, load_config
-from hil.config.rig import Rig
 from hil.config.loading import shipped_configs
+from hil.config.rig import Rig
 from models.plant import Plant
 from references.energy_balance import command
 

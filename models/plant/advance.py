@@ -14,7 +14,7 @@ from models.plant.plate_truth import make_plate_truth, note_plate
 from models.sensors.disturbance import SensorDisturbances, disturb
 from models.sensors.piezo import TRIANGLE, Piezo, PiezoState, sample, sample_links, sample_pair
 from models.sensors.snap_back import SnapBack, snapped
-from models.vehicle import Scene, StepLengths, VehicleState, longest_step_ns
+from models.vehicle import Scene, VehicleState
 
 RING = 1 << 14  # samples kept, half a second at 30 kHz
 PORT, STARBOARD = 0, 1  # rows of the front wheels in the obstacle's readings
@@ -22,6 +22,12 @@ PORT, STARBOARD = 0, 1  # rows of the front wheels in the obstacle's readings
 # slots of Log.counts and Log.truth
 SAMPLES, HIT, HIT_NS, LAST_NS = range(4)
 PEAK, HIT_SPEED = 0, 1
+
+# A wheel is near the obstacle if it could reach it in so many of the longest steps; a grouser's tip is up to twice as
+# fast as its rover.
+_STEPS_AHEAD = 4
+# A drive has settled if its axle turns as it was told to, within this [rad/s]; a cut one should stand.
+_SETTLED = 2e-3
 
 
 class Sensing(NamedTuple):
@@ -65,6 +71,18 @@ class Log(NamedTuple):
     hit_q: FloatArray
     hit_v: FloatArray
     plate: FloatArray
+
+
+class StepLengths(NamedTuple):
+    """Limits of a step of time [ns].
+
+    Attributes:
+        brief: while a wheel touches the obstacle or is near it, and until the drives have settled.
+        steady: otherwise.
+    """
+
+    brief: int
+    steady: int
 
 
 class PlantParts(NamedTuple):
@@ -118,6 +136,24 @@ def advance(parts: BoundArguments[PlantParts], run: int, from_ns: int, to_ns: in
         _take_samples(sensing, wheel_body, state, log, before, last_ns, begin, end)
         log.counts[LAST_NS] = begin
         begin = end
+
+
+@kernel
+def longest_step_ns(lengths: StepLengths, driven: IntArray, wheel_body: IntArray, state: VehicleState) -> int:
+    """Longest step that the state allows [ns]; a gap to the obstacle is that of the step before.
+
+    `driven` are the wheels that have a motor (models.rover.reduction.Chain.motor_wheel).
+    """
+    v, drives = state.v, state.drives
+    reach = 1e-9 * lengths.steady * _STEPS_AHEAD * (abs(v[0]) + abs(v[1]) + abs(v[2]))
+    for gap in state.obstacle.gap:
+        if gap < reach:
+            return lengths.brief
+    for wheel in driven:
+        wished = 0.0 if drives.cut[wheel] > 0.0 else drives.set_speed[wheel]
+        if abs(wished - v[5 + wheel_body[wheel]]) > _SETTLED:
+            return lengths.brief
+    return lengths.steady
 
 
 @kernel

@@ -19,6 +19,7 @@ from models.actuators.stops import make_stops
 from models.contact.body_ground import make_body_contact
 from models.contact.obstacle import Obstacle, check_obstacle
 from models.kernels.compiled import FloatArray, IntArray
+from models.plant.advance import StepLengths
 from models.plant.grapple import CaptureParameters
 from models.plant.ground import GroundParameters
 from models.plant.instruments import InstrumentParameters
@@ -35,7 +36,7 @@ from models.sensors.piezo import Piezo, check_piezo
 from models.terrain.profile import Profile, moved
 from models.terrain.stand import stand_on
 from models.terrain.surface import quaternion_of
-from models.vehicle import HITTING_WHEELS, RAILS, StepLengths, VehicleModel, VehicleState, make_vehicle_state, settle
+from models.vehicle import HITTING_WHEELS, RAILS, VehicleModel, VehicleState, make_vehicle_state, settle
 from models.vehicle.loads import CubePayload, Drawbar
 from models.vehicle.model import start_configuration
 

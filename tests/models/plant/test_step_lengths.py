@@ -10,7 +10,7 @@ import pytest
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
 from models.plant import Plant
-from models.vehicle import StepLengths, longest_step_ns
+from models.plant.advance import StepLengths, longest_step_ns
 
 BRIEF, STEADY = 100_000, 1_000_000
 TICK_NS = 1_000_000
