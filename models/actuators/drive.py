@@ -151,9 +151,9 @@ def _powered(motor: Motor | None, drive: Drive, state: DriveState, wheel: int, s
 
 @kernel
 def wind_up(drive: Drive, state: DriveState, wheel: int, speed: float, dt: float) -> None:
-    """Integrate a drive's error by its speed [rad/s] at the end of a step: so the way does not depend on dt.
+    """Integrate a drive's error by its speed [rad/s] at the end of a step: so the distance does not depend on dt.
 
-    With the error at the start the way of a standing start would be too long by dt times the speed.
+    With the error at the beginning the distance of a start would be too long by dt times the speed.
     """
     by_speed = state.cut[wheel] == 0.0 and (drive.motor is None or math.isnan(state.duty[wheel]))
     if by_speed and abs(state.torque[wheel]) < drive.torque_limit:
