@@ -33,8 +33,8 @@ from models.validity import TILT, VALIDITIES
 from models.vehicle import Scene, VehicleState, address_of_run
 from models.vehicle.invariants import Invariants, check_invariants, make_invariants
 
-# The longest integration step of the twin, but on soil before an impact, where it is the plant's in a steady drive; its
-# fastest oscillation, a leg on the obstacle, is about 30 times slower. Stiffer contacts need a shorter one
+# The longest integration step of the twin, but on soil before an impact, where it is the plant's in a steady drive
+# unless it is towed, for then the pull changes from tick to tick; its fastest oscillation, a leg on the obstacle, is about 30 times slower. Stiffer contacts need a shorter one
 # (hil.config.integration).
 LONGEST_STEP_NS = 500_000
 # Places in the results of what comes before the wheels' values.
@@ -121,7 +121,7 @@ class RoverTwin:
         longest_step_s: float = math.inf,
         tilt_deg: float = VALIDITIES[TILT].limit,
     ) -> None:
-        longest_ns = max(LONGEST_STEP_NS, nominal.step_lengths.steady)
+        longest_ns = max(LONGEST_STEP_NS, 0 if nominal.towing else nominal.step_lengths.steady)
         self._longest_ns = math.floor(min(longest_step_s * 1e9, longest_ns))
         self._rover, vehicle, self._state = nominal.build()
         self.standing_N = float(self._state.ground.vertical.sum())
