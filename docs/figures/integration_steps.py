@@ -98,7 +98,7 @@ def row_of(name: str) -> list[str]:
     config = load_config(name, ["telemetry.endpoint=''"], seed=1)
     ticks = run(config).ticks
     found, true = played(config, ticks, fine=False), played(config, ticks, fine=True)
-    errors = [off(a, b) for a, b in zip(found[:6], true[:6], strict=True)]
+    errors = [off(getattr(found, name), getattr(true, name)) for name in Motion._fields[:6]]
     onset = found.onset_ms - true.onset_ms
     ends = ["-" if math.isnan(onset) else f"{onset:+.3f}"]
     ends.append("-" if math.isnan(found.unexplained) else f"{100.0 * found.unexplained:.4f}")
