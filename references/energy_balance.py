@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from hil.config import Config
 from hil.config.rig import Rig
 from hil.messages.layout import Layout
 from hil.simulator.build import build_plant
+from models.plant import Plant
 from models.vehicle.energy import Energies
 
 FloatArray = NDArray[np.float64]
@@ -62,16 +63,19 @@ def energy_balance(config: Config, ticks: NDArray[np.void]) -> EnergyBalance:
     times, energies = [plant.t_ns], [plant.energies()]
     for row in ticks:
         plant.advance(int(row["t_ns"]))
-        _command(plant, row, config.layout)
+        command(plant, row, config.layout)
         times.append(plant.t_ns)
         energies.append(plant.energies())
     return EnergyBalance(np.array(times) * 1e-9, tuple(energies), plant.contact_force_peak)
 
 
-def _command(plant: Any, row: np.void, layout: Layout) -> None:
+def command(plant: Plant, row: np.void, layout: Layout) -> None:
+    """Give the commands of a recorded tick to a plant."""
     duty = tuple(row["duty"].tolist()) if layout.open_loop else ()
     plant.set_drives(tuple(float(speed) for speed in row["set_speed_radps"]), bool(row["cut"]), duty)
     if layout.valves:
         plant.set_valves(tuple(map(tuple, (row["valves"].reshape(-1, 2) > 0).tolist())))
     if layout.regulators:
         plant.set_regulators(row["regulator_Pa"].tolist())
+    if layout.servos:
+        plant.set_servos(row["set_servo_angle_rad"].tolist(), bool(row["servos_cut"]))

@@ -15,13 +15,15 @@ from hil.bench.conditions import machine, start_times_s
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
 from hil.estimation.soil.soil_filter import SOIL, STATES, make_filter, make_wheels, update
-from models.kernels.bound import BoundArguments
+from models.actuators.pneumatic import NO_CYLINDERS
+from models.kernels.bound import BoundApart, BoundArguments
 from models.plant import RigParameters
+from models.plant.advance import PlantParts, advance, make_log
 from models.rover.capture_arm import CaptureArmParameters
 from models.rover.rover import Rover
 from models.rover.space_arm import JOINTS
 from models.rover.tree import Tree
-from models.vehicle import Scene, VehicleModel, VehicleState, run_bound
+from models.vehicle import Scene, VehicleModel, VehicleState, address_of_run, run_bound
 from models.wheel import CrownedWheel, FlexibleWheel, RigidWheel, Ring, many
 
 ARM = "sim_capture"
@@ -59,7 +61,9 @@ DT_S = 1e-4
 SUBSTEPS = 10
 LEVEL = {"ground.profile.start_m": 50.0}  # the step is out of reach
 STEP_S = SUBSTEPS * DT_S  # of the peers
+STEP_NS = round(STEP_S * 1e9)
 SETTLED_STEPS = 20_000
+SETTLED_NS = round(SETTLED_STEPS * DT_S * 1e9)
 WHEELS = 500
 # Every candidate runs once in each round, so that other load of the machine affects all equally.
 BURST_S = 2e-3
@@ -72,6 +76,7 @@ Contender = Callable[[int], object]
 PEERS = {"mujoco": "MuJoCo", "pin": "Pinocchio"}
 COMPARED = {
     "millisecond": "mujoco_millisecond",
+    "plant_millisecond": "mujoco_millisecond",
     "wheel_exact": "wheel_split_quadrature",
     "wheel_flexible": "wheel_exact",
     "wheel_crowned": "wheel_exact",
@@ -158,18 +163,52 @@ def _rover() -> dict[str, Contender]:
     """Our model: a rover that drives on soil, with six exact wheels."""
     scene = _driving(*nominal_rig(load_config(CONFIG)).build())
 
-    def from_python(steps: int) -> Contender:
+    def from_python(steps: int, dt_s: float) -> Contender:
         def again(count: int) -> None:
             for _ in range(count):
-                run_bound(scene, steps, DT_S)
+                run_bound(scene, steps, dt_s)
 
         return again
 
     return {
         "substep": lambda count: run_bound(scene, count, DT_S),
-        "millisecond": from_python(SUBSTEPS),
-        "call_overhead": from_python(0),
+        "millisecond": from_python(1, STEP_S),
+        "plant_millisecond": _plant(),
+        "tick_10": from_python(SUBSTEPS, DT_S),
+        "call_overhead": from_python(0, DT_S),
     }
+
+
+def _plant() -> Contender:
+    """The same as the plant steps it, without sensors: steps as long as the state allows, the obstacle far away."""
+    rig = nominal_rig(load_config(CONFIG))
+    rover, vehicle, state = rig.build()
+    assert vehicle.obstacle is not None
+    vehicle = vehicle._replace(obstacle=vehicle.obstacle._replace(foot=1e9))
+    scene, chain, log = BoundApart(Scene(vehicle, state)), rover.chain, make_log(state, 0)
+    parts = BoundArguments(
+        PlantParts(
+            scene,
+            state,
+            chain.wheel_body,
+            rig.cylinder,
+            None,
+            log,
+            None,
+            NO_CYLINDERS,
+            chain.motor_wheel,
+            rig.step_lengths,
+        )
+    )
+    run = address_of_run(vehicle, state)
+    state.drives.cut[:], state.drives.set_speed[:] = 0.0, 0.4
+    advance(parts, run, 0, SETTLED_NS)
+
+    def again(count: int) -> None:
+        for _ in range(count):
+            advance(parts, run, 0, STEP_NS)
+
+    return again
 
 
 def _driving(_: Rover, vehicle: VehicleModel, state: VehicleState) -> BoundArguments[Scene]:

@@ -19,6 +19,8 @@ from models.validity import (
 
 # A wheel may bear this many times its share of the weight: on a slope, under a drawbar, by its cylinders.
 _OVER_ITS_SHARE = 2.0
+# Steps away from the obstacle are at most so many times as long as at it.
+_LONGEST_STRETCH = 10
 # The value of a key with which a step is long enough is searched down to this share of it, by so many halvings.
 _SMALLEST, _HALVINGS = 1e-12, 60
 
@@ -65,6 +67,17 @@ def step_problems(contacts: Sequence[_Contact], substep_us: float) -> list[Probl
             others = (*(other for other in contact.values if other != key), "plant.substep_us", *contact.others)
             problems.append(Problem(key, f"{contact.values[key]:g}", allowed, others))
     return list({problem.key: problem for problem in reversed(problems)}.values())[::-1]
+
+
+def stretch(config: UncheckedConfig) -> int:
+    """How many times as long as `plant.substep_us` the plant's steps may be away from the obstacle; 1 but on soil.
+
+    Half of what soil allows is taken, because the plant's soil differs from the config's.
+    """
+    if not config.ground.on_soil:
+        return 1
+    soils = [contact for contact in contacts_of(config) if contact.what.startswith("soil")]
+    return max(1, min(_LONGEST_STRETCH, int(0.5e6 * longest_step_s(soils) / config.plant.substep_us)))
 
 
 def contacts_of(config: UncheckedConfig) -> list[_Contact]:

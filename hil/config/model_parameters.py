@@ -11,6 +11,7 @@ import numpy as np
 
 from hil.config import cylinder_parameters
 from hil.config.device_parameters import disturbance_of, fault_gains, instrument_parameters, load_sensors
+from hil.config.integration import stretch
 from hil.config.scan.map_text import grid_from, mesh_from
 from hil.config.schema.capture import CaptureConfig
 from hil.config.schema.equipment import PlantConfig
@@ -110,6 +111,7 @@ def nominal_rig(config: UncheckedConfig) -> RigParameters:
         reading_noise=ReadingNoise(config.plant.noise.pressure_kPa * 1e3, config.plant.noise.speed_radps),
         servos=_servos(config.servos, config.driven_joints),
         capture=_capture(config.capture) if config.section.captures else None,
+        stretch=stretch(config),
     )
 
 

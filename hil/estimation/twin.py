@@ -30,8 +30,9 @@ from models.validity import TILT, VALIDITIES
 from models.vehicle import Scene, VehicleState, address_of_run
 from models.vehicle.invariants import Invariants, check_invariants, make_invariants
 
-# The longest integration step of the twin; its fastest oscillation, a leg on the obstacle, is about 30 times slower.
-# Stiffer contacts need a shorter one (hil.config.integration).
+# The longest integration step of the twin, but on soil before an impact, where it is the plant's in a steady drive
+# unless it is towed, for then the pull changes from tick to tick. Its fastest oscillation, a leg on the obstacle, is
+# about 30 times slower. Stiffer contacts need a shorter step (hil.config.integration).
 LONGEST_STEP_NS = 500_000
 # Places in the results of what comes before the wheels' values.
 _T_C, _TIME_LEFT, _SPEED, _SPOILT, _OUTSIDE = range(5)
@@ -117,7 +118,8 @@ class RoverTwin:
         longest_step_s: float = math.inf,
         tilt_deg: float = VALIDITIES[TILT].limit,
     ) -> None:
-        self._longest_ns = math.floor(min(longest_step_s * 1e9, LONGEST_STEP_NS))
+        longest_ns = max(LONGEST_STEP_NS, 0 if nominal.towing else nominal.step_lengths.steady)
+        self._longest_ns = math.floor(min(longest_step_s * 1e9, longest_ns))
         self._rover, vehicle, self._state = nominal.build()
         self.standing_N = float(self._state.ground.vertical.sum())
         # the twin does not know to the millimetre where it hits, so its obstacle has no edges
@@ -277,7 +279,7 @@ class RoverTwin:
     def _meet_obstacle(self, energy_J: float) -> None:
         """At the impact of the rig: place the obstacle at the twin's nearer wheel."""
         assert self._obstacle is not None
-        self._hit = True
+        self._hit, self._longest_ns = True, min(self._longest_ns, LONGEST_STEP_NS)
         self.energy_at_impact_J = energy_J
         self._q_at_impact[:], self._v_at_impact[:] = self._state.q, self._state.v
         gap = float(self._state.obstacle.gap.min())

@@ -124,7 +124,7 @@ def drive_axle(
         damping = drive.brake_damping if drive.brakes_on_cut > 0.0 else drive.coast_damping
         torque = -damping * speed
     else:
-        torque, damping = _powered(drive.motor, drive, state, wheel, speed, dt)
+        torque, damping = _powered(drive.motor, drive, state, wheel, speed)
     state.torque[wheel] = torque
     work.rhs[speed_number] += torque - friction * speed
     work.mass_matrix[speed_number, speed_number] += drive.rotor_inertia
@@ -132,9 +132,7 @@ def drive_axle(
 
 
 @kernel
-def _powered(
-    motor: Motor | None, drive: Drive, state: DriveState, wheel: int, speed: float, dt: float
-) -> tuple[float, float]:
+def _powered(motor: Motor | None, drive: Drive, state: DriveState, wheel: int, speed: float) -> tuple[float, float]:
     """Torque [N m] of a powered drive, and its slope over speed [N m s/rad]."""
     if motor is not None:
         duty = state.duty[wheel]
@@ -148,6 +146,15 @@ def _powered(
     wished = drive.gain * error + state.wound[wheel]
     torque = min(max(wished, -drive.torque_limit), drive.torque_limit)
     damping = drive.gain if torque == wished else 0.0
-    if torque == wished:
-        state.wound[wheel] += drive.integral_gain * error * dt
     return torque, damping
+
+
+@kernel
+def wind_up(drive: Drive, state: DriveState, wheel: int, speed: float, dt: float) -> None:
+    """Integrate a drive's error by its speed [rad/s] at the end of a step: so the distance does not depend on dt.
+
+    With the error at the beginning the distance of a start would be too long by dt times the speed.
+    """
+    by_speed = state.cut[wheel] == 0.0 and (drive.motor is None or math.isnan(state.duty[wheel]))
+    if by_speed and abs(state.torque[wheel]) < drive.torque_limit:
+        state.wound[wheel] += drive.integral_gain * (state.set_speed[wheel] - speed) * dt

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.actuators.compressible import Gas, fill_with_gas
-from models.actuators.pneumatic import NO_CYLINDERS, Cylinder, CylinderMounts, fill_cylinders
+from models.actuators.pneumatic import Cylinder, CylinderMounts, fill_cylinders
 from models.kernels.bound import BoundApart, BoundArguments, call_at, unpack
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.plant.plate_truth import make_plate_truth, note_plate
@@ -20,8 +20,14 @@ RING = 1 << 14  # samples kept, half a second at 30 kHz
 PORT, STARBOARD = 0, 1  # rows of the front wheels in the obstacle's readings
 
 # slots of Log.counts and Log.truth
-SAMPLES, HIT, HIT_NS = 0, 1, 2
+SAMPLES, HIT, HIT_NS, LAST_NS = range(4)
 PEAK, HIT_SPEED = 0, 1
+
+# A wheel is near the obstacle if it could reach it in so many of the longest steps; a grouser's tip is up to twice as
+# fast as its rover.
+_STEPS_AHEAD = 4
+# A drive has settled if its axle turns as it was told to, within this [rad/s]; a cut one should stand.
+_SETTLED = 2e-3
 
 
 class Sensing(NamedTuple):
@@ -52,7 +58,7 @@ class Log(NamedTuple):
 
     Attributes:
         volts: (RING, channels) newest samples; sample n lies in row n % RING and was taken at n / rate_hz.
-        counts: samples taken, whether the obstacle was hit, and when [ns].
+        counts: samples taken, whether the obstacle was hit, when [ns], and when the last step began [ns].
         ground_truth: peak of the contact force over both wheels [N], forward speed when hit [m/s].
         hit_q: configuration when the obstacle was hit, as models.vehicle.VehicleState has it.
         hit_v: velocity then.
@@ -65,6 +71,18 @@ class Log(NamedTuple):
     hit_q: FloatArray
     hit_v: FloatArray
     plate: FloatArray
+
+
+class StepLengths(NamedTuple):
+    """Limits of a step of time [ns].
+
+    Attributes:
+        brief: while a wheel touches the obstacle or is near it, and until the drives have settled.
+        steady: otherwise.
+    """
+
+    brief: int
+    steady: int
 
 
 class PlantParts(NamedTuple):
@@ -82,6 +100,8 @@ class PlantParts(NamedTuple):
         log: samples and results.
         gas: compressible gas in the chambers, or None.
         mounts: of the cylinders; used with gas.
+        driven: wheels that have a motor (models.rover.reduction.Chain.motor_wheel).
+        lengths: limits of a step.
     """
 
     scene: BoundApart[Scene]
@@ -90,28 +110,50 @@ class PlantParts(NamedTuple):
     cylinder: Cylinder
     sensing: Sensing | None
     log: Log
-    gas: Gas | None = None
-    mounts: CylinderMounts = NO_CYLINDERS
+    gas: Gas | None
+    mounts: CylinderMounts
+    driven: IntArray
+    lengths: StepLengths
 
 
 @kernel
-def advance(parts: BoundArguments[PlantParts], run: int, from_ns: int, to_ns: int, steps: int) -> None:
-    """Move the rig from `from_ns` to `to_ns` in equal sub-steps and take every sample that falls between.
+def advance(parts: BoundArguments[PlantParts], run: int, from_ns: int, to_ns: int) -> None:
+    """Move the rig from `from_ns` to `to_ns` in steps as long as its state allows, and take every sample between.
 
-    `run` is what address_of_run gives for their scene.
+    `run` is what address_of_run gives for their scene. A step's forces are those at its beginning.
     """
-    scene, state, wheel_body, cylinder, sensing, log, gas, mounts = unpack(parts)
-    dt = (to_ns - from_ns) * 1e-9 / steps
-    last_left, last_right = state.obstacle.force[PORT], state.obstacle.force[STARBOARD]
-    for i in range(steps):
-        begin = from_ns + (to_ns - from_ns) * i // steps
-        end = from_ns + (to_ns - from_ns) * (i + 1) // steps
+    scene, state, wheel_body, cylinder, sensing, log, gas, mounts, driven, lengths = unpack(parts)
+    begin, touched = from_ns, state.obstacle
+    while begin < to_ns:
+        left_ns = to_ns - begin
+        end = begin + left_ns // -(-left_ns // longest_step_ns(lengths, driven, wheel_body, state))
+        dt, last_ns = (end - begin) * 1e-9, log.counts[LAST_NS]
+        before = touched.force[PORT], touched.force[STARBOARD], touched.gap[PORT], touched.gap[STARBOARD]
         _fill(gas, cylinder, mounts, state, dt)
         call_at(run, scene, 1, dt)
-        _note_contact(state, log, end)
-        _note_plate(sensing, state, log, last_left, last_right, end, dt)
-        _take_samples(sensing, wheel_body, state, log, last_left, last_right, begin, end)
-        last_left, last_right = state.obstacle.force[PORT], state.obstacle.force[STARBOARD]
+        _note_contact(state, log, before, last_ns, begin)
+        _note_plate(sensing, state, log, before, begin, (begin - last_ns) * 1e-9)
+        _take_samples(sensing, wheel_body, state, log, before, last_ns, begin, end)
+        log.counts[LAST_NS] = begin
+        begin = end
+
+
+@kernel
+def longest_step_ns(lengths: StepLengths, driven: IntArray, wheel_body: IntArray, state: VehicleState) -> int:
+    """Longest step that the state allows [ns]; a gap to the obstacle is that of the step before.
+
+    `driven` are the wheels that have a motor (models.rover.reduction.Chain.motor_wheel).
+    """
+    v, drives = state.v, state.drives
+    reach = 1e-9 * lengths.steady * _STEPS_AHEAD * (abs(v[0]) + abs(v[1]) + abs(v[2]))
+    for gap in state.obstacle.gap:
+        if gap < reach:
+            return lengths.brief
+    for wheel in driven:
+        wished = 0.0 if drives.cut[wheel] > 0.0 else drives.set_speed[wheel]
+        if abs(wished - v[5 + wheel_body[wheel]]) > _SETTLED:
+            return lengths.brief
+    return lengths.steady
 
 
 @kernel
@@ -128,14 +170,16 @@ def _take_samples(
     wheel_body: IntArray,
     state: VehicleState,
     log: Log,
-    last_left: float,
-    last_right: float,
+    before: tuple[float, float, float, float],
+    last_ns: int,
     begin: int,
     end: int,
 ) -> None:
-    """Take the samples within a sub-step; forces change linearly from its start to its end."""
+    """Take the samples within a step; forces change linearly, as they have changed in the step before."""
     if sensing is not None:
         left, right = state.obstacle.force[PORT], state.obstacle.force[STARBOARD]
+        left_rate = _rate(before[PORT], left, begin - last_ns)
+        right_rate = _rate(before[STARBOARD], right, begin - last_ns)
         across = state.obstacle.point[STARBOARD, 0] - sensing.origin[0]
         up = state.obstacle.point[STARBOARD, 1] - sensing.origin[1]
         taken_at = log.counts[SAMPLES] * 1_000_000_000 // sensing.rate_hz
@@ -143,7 +187,7 @@ def _take_samples(
             row = log.counts[SAMPLES] % RING
             noise, volts, since = sensing.noise[row], log.volts[row], 1.0 / sensing.rate_hz
             _disturb(sensing.disturbance, wheel_body, state, log, taken_at, since, noise)
-            force = last_right + (right - last_right) * (taken_at - begin) / (end - begin)
+            force = max(right + right_rate * (taken_at - begin), 0.0)
             force = snapped(sensing.snap_back, STARBOARD, force, taken_at * 1e-9, since)
             if volts.size == TRIANGLE:
                 sample(sensing.piezo, sensing.state, force, across, up, since, noise, volts, sensing.disturbance)
@@ -153,11 +197,17 @@ def _take_samples(
                     sensing.piezo, sensing.state, force, across, lever, since, noise, volts, sensing.disturbance, drag
                 )
             else:
-                other = last_left + (left - last_left) * (taken_at - begin) / (end - begin)
+                other = max(left + left_rate * (taken_at - begin), 0.0)
                 other = snapped(sensing.snap_back, PORT, other, taken_at * 1e-9, since)
                 sample_pair(sensing.piezo, sensing.state, other, force, since, noise, volts, sensing.disturbance)
             log.counts[SAMPLES] += 1
             taken_at = log.counts[SAMPLES] * 1_000_000_000 // sensing.rate_hz
+
+
+@kernel
+def _rate(before: float, now: float, over_ns: int) -> float:
+    """Rate of a force [N/ns]; 0 where a contact begins or is over, for there it has a kink."""
+    return (now - before) / over_ns if before > 0.0 and now > 0.0 and over_ns > 0 else 0.0
 
 
 @kernel
@@ -181,23 +231,36 @@ def _disturb(
 
 @kernel
 def _note_plate(
-    sensing: Sensing | None, state: VehicleState, log: Log, last_left: float, last_right: float, end: int, dt: float
+    sensing: Sensing | None,
+    state: VehicleState,
+    log: Log,
+    before: tuple[float, float, float, float],
+    now_ns: int,
+    dt: float,
 ) -> None:
     if sensing is not None and log.counts[HIT] != 0:
         across = state.obstacle.point[STARBOARD, 0] - sensing.origin[0]
         up = state.obstacle.point[STARBOARD, 1] - sensing.origin[1]
-        loads, last = (state.obstacle.force[PORT], state.obstacle.force[STARBOARD]), (last_left, last_right)
-        note_plate(log.plate, sensing.piezo, across, up, loads, last, end * 1e-9, dt)
+        loads, last = (state.obstacle.force[PORT], state.obstacle.force[STARBOARD]), (before[PORT], before[STARBOARD])
+        note_plate(log.plate, sensing.piezo, across, up, loads, last, now_ns * 1e-9, dt)
 
 
 @kernel
-def _note_contact(state: VehicleState, log: Log, t_ns: int) -> None:
+def _note_contact(
+    state: VehicleState, log: Log, before: tuple[float, float, float, float], last_ns: int, now_ns: int
+) -> None:
+    """The peak of the force, and the first touch: where the gap, linear in time, was 0."""
     total = 0.0
     for force in state.obstacle.force:
         total += force
     log.ground_truth[PEAK] = max(log.ground_truth[PEAK], total)
     if total > 0.0 and log.counts[HIT] == 0:
-        log.counts[HIT], log.counts[HIT_NS] = 1, t_ns
+        since = 0.0
+        for wheel in range(state.obstacle.force.size):
+            gap, last_gap = state.obstacle.gap[wheel], before[2 + wheel]
+            if gap < 0.0 <= last_gap:
+                since = max(since, gap / (gap - last_gap))
+        log.counts[HIT], log.counts[HIT_NS] = 1, now_ns - int(since * (now_ns - last_ns))
         log.ground_truth[HIT_SPEED] = state.v[0]
         for a in range(log.hit_q.size):
             log.hit_q[a] = state.q[a]
@@ -208,4 +271,4 @@ def _note_contact(state: VehicleState, log: Log, t_ns: int) -> None:
 def make_log(state: VehicleState, channels: int) -> Log:
     """Allocate the log of a plant with this vehicle."""
     hit = np.zeros_like(state.q), np.zeros_like(state.v)
-    return Log(np.zeros((RING, channels)), np.zeros(3, np.int64), np.zeros(2), *hit, make_plate_truth(channels))
+    return Log(np.zeros((RING, channels)), np.zeros(4, np.int64), np.zeros(2), *hit, make_plate_truth(channels))

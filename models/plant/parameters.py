@@ -19,6 +19,7 @@ from models.actuators.stops import make_stops
 from models.contact.body_ground import make_body_contact
 from models.contact.obstacle import Obstacle, check_obstacle
 from models.kernels.compiled import FloatArray, IntArray
+from models.plant.advance import StepLengths
 from models.plant.grapple import CaptureParameters
 from models.plant.ground import GroundParameters
 from models.plant.instruments import InstrumentParameters
@@ -91,7 +92,7 @@ class RigParameters:
         piezo: channels of the starboard obstacle, or of the front wheels' bumpers. None: there are none.
         sample_rate_hz: of the piezo channels; ignored without them.
         alignment: (across, up) error of the sensing triangle [m].
-        substep_ns: longest contact sub-step.
+        substep_ns: longest step of time at a contact.
         payload: what the rover carries.
         drawbar: pull on the rover, which settles under it with the axles held.
         disturbance: of the piezo channels, or None.
@@ -109,6 +110,7 @@ class RigParameters:
         settles: whether `build` lets the rover settle; without, it is as it was put down, and no step is run.
         servos: of the driven joints, which turn (`rover`); empty: there are none.
         capture: of a payload by a space arm; None: there is nothing to capture.
+        stretch: a step where nothing stiff is near may be so many times as long as `substep_ns`.
     """
 
     rover: Parameters
@@ -141,6 +143,12 @@ class RigParameters:
     settles: bool = True
     servos: tuple[Servo, ...] = ()
     capture: CaptureParameters | None = None
+    stretch: int = 1
+
+    @property
+    def step_lengths(self) -> StepLengths:
+        """Limits of a step of time."""
+        return StepLengths(self.substep_ns, self.stretch * self.substep_ns)
 
     def build(self) -> tuple[Rover, VehicleModel, VehicleState]:
         """The rover, settled on its ground at the start distance. Raises ValueError with what is out of range."""

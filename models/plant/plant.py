@@ -105,9 +105,20 @@ class Plant:
         gas = parameters.make_gas(vehicle, self._state)
         self.scene = BoundApart(Scene(vehicle, self._state, ledger))
         filled = self._mounts if gas else NO_CYLINDERS
-        seen, cylinder = self._state._replace(servos=None), parameters.cylinder
+        seen, cylinder, chain = self._state._replace(servos=None), parameters.cylinder, self.rover.chain
         self._parts = BoundArguments(
-            PlantParts(self.scene, seen, self.rover.chain.wheel_body, cylinder, self._sensing, self._log, gas, filled)
+            PlantParts(
+                self.scene,
+                seen,
+                chain.wheel_body,
+                cylinder,
+                self._sensing,
+                self._log,
+                gas,
+                filled,
+                chain.motor_wheel,
+                parameters.step_lengths,
+            )
         )
         self._stand = None if vehicle.obstacle is None else vehicle.obstacle.stand
         self._watch = ValidityWatch(self.rover, vehicle, self._state, tilt_deg)
@@ -140,7 +151,7 @@ class Plant:
 
     def compile(self) -> None:
         """Compile what an advance runs, without the steps of the vehicle and without moving."""
-        compile_for(advance, self._parts, 0, 0, 0, 0, inlined=False)
+        compile_for(advance, self._parts, 0, 0, 0, inlined=False)
 
     def _move(self, t_ns: int) -> None:
         span = t_ns - self.t_ns
@@ -152,7 +163,7 @@ class Plant:
         due = -(-(t_ns + 1) * self.rate_hz // 1_000_000_000) - self.samples
         if due > RING // 2:
             raise ValueError(f"plant asked to leap {span * 1e-9:.3f} s; the sample ring holds half of {RING} samples")
-        advance(self._parts, self._run, self.t_ns, t_ns, -(-span // self.parameters.substep_ns))
+        advance(self._parts, self._run, self.t_ns, t_ns)
         if self.load_sampling:
             self.load_sampling.take(self.t_ns, t_ns)
         self.t_ns = t_ns

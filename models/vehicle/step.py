@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from models.actuators.drive import drive_axle
+from models.actuators.drive import drive_axle, wind_up
 from models.actuators.pneumatic import push_cylinders
 from models.actuators.servo import JointServos, limit_servos, push_servos
 from models.actuators.springs import JointSprings, push_springs
@@ -100,6 +100,8 @@ def accounted_step(vehicle: VehicleModel, state: VehicleState, dt: float, ledger
     note_free(ledger, v)
     _hold(vehicle.rigid, vehicle.terrain, chain, state, dt)
     _hold_hard(vehicle.hard, chain, state, dt)
+    for wheel in chain.motor_wheel:
+        wind_up(vehicle.drive, state.drives, wheel, v[5 + chain.wheel_body[wheel]], dt)
     close_step(ledger, chain, vehicle.drive, state.drives.cut, vehicle.obstacle, state.obstacle, v, dt, work)
     _close_servos(vehicle.servos, state, dt, ledger)
     _move(vehicle.hard, state, dt)

@@ -21,6 +21,7 @@ PICTURES = {
     "detector_rates": ("detector_rates",),
     "energy_balance": ("energy_balance",),
     "impact_scaling": ("impact_scaling",),
+    "integration_steps": (),
     "normal_force": (),
     "predicted_force": (),
     "rover_drift": (),
@@ -40,6 +41,7 @@ TABLES = {
     "cut_delay": {"docs/benchmarks/cut.md": ("latency", "cut delay")},
     "detector_rates": {"docs/explanation/sensing.md": ("detector rates",)},
     "energy_balance": {"docs/explanation/contact.md": ("energy balance",)},
+    "integration_steps": {"docs/explanation/limits.md": ("integration steps",)},
     "impact_scaling": {"docs/explanation/contact.md": ("impact scaling", "peak over restitution")},
     "normal_force": {
         "docs/explanation/normal-force.md": ("moved loads", "shares in ruts", "best of the rover", "slip of the sled"),

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 OURS = {"substep", "millisecond", "substep_juno", "substep_juno_exact", "substep_scan", "call_overhead"}
 OURS |= {"wheel_exact", "wheel_flexible", "wheel_crowned", "wheel_xu", "wheel_split_quadrature", "substep_xu"}
 OURS |= {"substep_mixed_wheels", "substep_firm", "substep_profile", "soil_update", "substep_arm", "substep_arm_rigid"}
-OURS |= {"substep_nonsmooth", "substep_rocker_bogie"}
+OURS |= {"substep_nonsmooth", "substep_rocker_bogie", "plant_millisecond", "tick_10"}
 PEERS = {"mujoco_millisecond", "mujoco_step_free", "pinocchio_aba"}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from models.actuators.drive import Drive, Motor, check_drive, drive_axle, make_drives
+from models.actuators.drive import Drive, Motor, check_drive, drive_axle, make_drives, wind_up
 from models.rover import rcp
 from models.rover.dynamics import make_work
 
@@ -43,6 +43,7 @@ class Axle:
             self.work.rhs[AXLE], self.work.mass_matrix[AXLE, AXLE] = load, INERTIA
             drive_axle(self.drive, self.state, 0, AXLE, self.v, dt, self.work)
             self.v[AXLE] += dt * self.work.rhs[AXLE] / self.work.mass_matrix[AXLE, AXLE]
+            wind_up(self.drive, self.state, 0, self.speed, dt)
             speeds.append(self.speed)
             torques.append(float(self.state.torque[0]))
         return np.array(speeds), np.array(torques)
