@@ -263,7 +263,7 @@ class PlantConfig(Section):
         100,
         10,
         1000,
-        "integration step at contacts; in a steady drive on soil, away from the obstacle, up to ten times that",
+        "integration step at contacts; up to ten times that in a steady drive on soil, away from the obstacle",
     )
     spread: _SpreadConfig = section(_SpreadConfig, "deviation from the nominal model")
     noise: _ReadingNoiseConfig = section(
