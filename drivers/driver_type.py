@@ -6,6 +6,7 @@ a driver type imports the driver itself before it is created: config and checks 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
@@ -137,17 +138,17 @@ class RigSetup(NamedTuple):
         servos_on_cut: what the power stage of a servo does once it is cut.
     """
 
-    rover: str
-    wheels: tuple[str, ...]
-    wheel_speed_limit_radps: float
-    on_cut: Literal["coast", "brake"]
-    valves: ValveLayout
-    supply_kPa: float
-    sensors: tuple[SensorSetup, ...]
-    range_V: float
-    sample_rate_hz: int
-    block_samples: int
-    open_loop: bool
+    rover: str = ""
+    wheels: tuple[str, ...] = ()
+    wheel_speed_limit_radps: float = math.inf
+    on_cut: Literal["coast", "brake"] = "brake"
+    valves: ValveLayout = ValveLayout(())
+    supply_kPa: float = 0.0
+    sensors: tuple[SensorSetup, ...] = ()
+    range_V: float = 0.0
+    sample_rate_hz: int = 0
+    block_samples: int = 0
+    open_loop: bool = False
     loads: LoadSetup | None = None
     power_hz: float = 1.0
     instruments: Mapping[str, InstrumentSetup] = {}

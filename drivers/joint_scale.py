@@ -92,22 +92,6 @@ class JointScale(msgspec.Struct, frozen=True):
         """Speed [1/min] and acceleration [1/min/s] of the encoder's shaft in the controller's own profile."""
         return tuple(value * 60.0 / self.shaft_counts for value in self.profile)  # type: ignore[return-value]
 
-    def problems(self) -> list[str]:
-        """Returns what cannot work, in words."""
-        wrong = []
-        if not 0.0 < self.counts_per_turn < math.inf:
-            wrong.append(f"counts_per_turn of {self.name}: {self.counts_per_turn}, allowed: above 0")
-        elif not self.lowest_rad < self.highest_rad:
-            wrong.append(f"angles of {self.name}: {self.lowest_rad} to {self.highest_rad}, allowed: a lower, a higher")
-        elif not self.absolute and max(abs(end - self.zero) for end in self.ends) > KNOWN_WITHIN:
-            wrong.append(
-                f"angles of {self.name}: {max(abs(end - self.zero) for end in self.ends)} counts from 0, allowed with "
-                f"an incremental encoder: {KNOWN_WITHIN}, or a lost zero would not be seen"
-            )
-        if self.sign not in (1, -1):
-            wrong.append(f"sign of {self.name}: {self.sign}, allowed: 1 and -1")
-        return wrong
-
     def check_command(self, angle_rad: float) -> int:
         """Returns the count of a commanded angle. Raises ValueError: it is no number, or beyond the joint's angles."""
         if not self.lowest_rad - 1e-6 <= angle_rad <= self.highest_rad + 1e-6:

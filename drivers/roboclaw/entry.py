@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -13,12 +13,12 @@ from drivers.driver_type import Connection, DriverType, DrivesType, LineLoad, Ri
 from drivers.host import COMPUTER, Alive, Host
 from drivers.roboclaw.section import RoboClawDrivesSection, RoboClawServosSection, bus_problems, names_usb
 from drivers.roboclaw.status import STATUSES
-from drivers.section import Problem, settings_of
+from drivers.section import Problem
 
 if TYPE_CHECKING:
     from drivers.roboclaw.drives import RoboClawDrives
+    from drivers.roboclaw.motor_layout import RoboClawJoints, RoboClawMotorLayout, RoboClawWheels
     from drivers.roboclaw.servos import RoboClawServos
-    from drivers.roboclaw.settings import RoboClawBusSettings, RoboClawServoSettings, RoboClawSettings
     from drivers.sim.protocol.line import SimulatedPort
     from drivers.sim.protocol.plant_ports import PlantPorts
 
@@ -45,32 +45,28 @@ class _OnBuses(DriverType[S]):
 
     @override
     def line_loads(self, section: S, rig: RigSetup) -> Sequence[LineLoad]:
-        return [LineLoad(*item) for item in zip(section.ports, section.bus_loads(rig.power_hz), strict=True)]
+        return [LineLoad(*item) for item in zip(section.ports, self.motors(section, rig).bus_loads(), strict=True)]
 
     @override
     def busy(self, section: S, rig: RigSetup) -> float:
-        from drivers.roboclaw.settings import budget
-
-        return budget(self.driver_settings(section, rig))
+        return self.motors(section, rig).budget
 
     def timeout(self, section: S) -> tuple[str, float]:
         """The serial time-out."""
         return "timeout_ms", section.timeout_ms
 
     def stop_times_s(self, section: S, rig: RigSetup) -> tuple[float, float]:
-        """Of the settings."""
-        from drivers.roboclaw.settings import cut_s, in_flight_s
-
-        settings = self.driver_settings(section, rig)
-        return in_flight_s(settings), cut_s(settings)
+        """By line time."""
+        motors = self.motors(section, rig)
+        return motors.in_flight_s, motors.cut_s
 
     @override
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
         values["ports"] = [endpoints[numbered(self.endpoint, bus)] for bus in range(len(values["ports"]))]
 
-    def driver_settings(self, section: S, rig: RigSetup) -> RoboClawBusSettings:
-        """The same in the driver's units."""
-        raise NotImplementedError
+    @abstractmethod
+    def motors(self, section: S, rig: RigSetup) -> RoboClawMotorLayout:
+        """The wheels or joints that are connected."""
 
     def load_problems(self, section: S, rig: RigSetup) -> Iterator[Problem]:
         """Lines that are too busy, and set-points that come too seldom."""
@@ -91,7 +87,7 @@ class RoboclawType(_OnBuses[RoboClawDrivesSection], DrivesType[RoboClawDrivesSec
     ) -> RoboClawDrives:
         from drivers.roboclaw.drives import RoboClawDrives
 
-        return RoboClawDrives(self.driver_settings(section, rig), host, alive)
+        return RoboClawDrives(section, rig, host, alive)
 
     @override
     def check(self, section: RoboClawDrivesSection, rig: RigSetup) -> Iterator[Problem]:
@@ -111,31 +107,24 @@ class RoboclawType(_OnBuses[RoboClawDrivesSection], DrivesType[RoboClawDrivesSec
         from drivers.roboclaw.simulated import RoboClawBus
         from drivers.sim.protocol.line import SimulatedPort
 
-        given = self.driver_settings(section or _usual(rig), rig)
+        section = section or _usual(rig)
+        wheels = self.motors(section, rig)
         return {
             numbered(self.endpoint, bus): SimulatedPort(
                 RoboClawBus(
-                    ports.wheels, given.on(bus), given.counts_per_rev, sign=given.sign, usb=names_usb(port.port)
+                    ports.wheels, wheels.on(bus), section.counts_per_rev, sign=wheels.sign, usb=names_usb(port)
                 ),
-                port.baud,
+                section.baud,
                 TURNAROUND_NS,
             )
-            for bus, port in enumerate(given.buses)
+            for bus, port in enumerate(section.ports)
         }
 
     @override
-    def driver_settings(self, section: RoboClawDrivesSection, rig: RigSetup) -> RoboClawSettings:
-        from drivers.roboclaw.settings import RoboClawSettings
+    def motors(self, section: RoboClawDrivesSection, rig: RigSetup) -> RoboClawWheels:
+        from drivers.roboclaw.motor_layout import RoboClawWheels
 
-        return settings_of(
-            RoboClawSettings,
-            section,
-            **_places(section, {wheel: place for place, wheel in enumerate(rig.wheels)}),
-            sign=tuple(-1 if wheel in section.reversed else 1 for wheel in rig.wheels),
-            acceleration_qpps2=round(section.acceleration_radps2 * section.counts_per_rev / math.tau),
-            on_cut=rig.on_cut,
-            slow_hz=rig.power_hz,
-        )
+        return RoboClawWheels(section, rig)
 
 
 class _RoboclawServosType(_OnBuses[RoboClawServosSection], ServosType[RoboClawServosSection]):
@@ -150,7 +139,7 @@ class _RoboclawServosType(_OnBuses[RoboClawServosSection], ServosType[RoboClawSe
     ) -> RoboClawServos:
         from drivers.roboclaw.servos import RoboClawServos
 
-        return RoboClawServos(self.driver_settings(section, rig), host, alive)
+        return RoboClawServos(section, rig, host, alive)
 
     @override
     def check(self, section: RoboClawServosSection, rig: RigSetup) -> Iterator[Problem]:
@@ -174,44 +163,21 @@ class _RoboclawServosType(_OnBuses[RoboClawServosSection], ServosType[RoboClawSe
 
         if section is None or ports.servos is None:
             return {}
-        given = self.driver_settings(section, rig)
+        joints = self.motors(section, rig)
         return {
             numbered(self.endpoint, bus): SimulatedPort(
-                RoboClawServoBus(ports.servos, given.on(bus), given.joints, usb=names_usb(port.port)),
-                port.baud,
+                RoboClawServoBus(ports.servos, joints.on(bus), joints.joints, usb=names_usb(port)),
+                section.baud,
                 TURNAROUND_NS,
             )
-            for bus, port in enumerate(given.buses)
+            for bus, port in enumerate(section.ports)
         }
 
     @override
-    def driver_settings(self, section: RoboClawServosSection, rig: RigSetup) -> RoboClawServoSettings:
-        from drivers.roboclaw.settings import RoboClawServoSettings
+    def motors(self, section: RoboClawServosSection, rig: RigSetup) -> RoboClawJoints:
+        from drivers.roboclaw.motor_layout import RoboClawJoints
 
-        return settings_of(
-            RoboClawServoSettings,
-            section,
-            **_places(section, {joint.name: place for place, joint in enumerate(rig.servos)}),
-            joints=section.scales(rig),
-            on_cut=rig.servos_on_cut,
-            slow_hz=rig.power_hz,
-        )
-
-
-def _places(section: RoboClawDrivesSection | RoboClawServosSection, motors: Mapping[str, int]) -> dict[str, Any]:
-    """Buses, and controllers with their wheels or joints by index."""
-    from drivers.roboclaw.settings import Bus, RoboClawControllerSettings
-
-    def motor(name: str | None) -> int | None:
-        return None if name is None else motors[name]
-
-    return {
-        "buses": tuple(Bus(port, section.baud) for port in section.ports),
-        "controllers": tuple(
-            RoboClawControllerSettings(one.bus, one.address, motor(one.m1), motor(one.m2), one.identity)
-            for one in section.controllers
-        ),
-    }
+        return RoboClawJoints(section, rig)
 
 
 def _usual(rig: RigSetup) -> RoboClawDrivesSection:

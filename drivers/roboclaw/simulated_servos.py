@@ -10,8 +10,8 @@ from typing_extensions import override
 
 from drivers.joint_scale import JointScale
 from drivers.roboclaw import protocol
+from drivers.roboclaw.motor_layout import RoboClawController
 from drivers.roboclaw.protocol import FULL_DUTY, PositionPid
-from drivers.roboclaw.settings import RoboClawControllerSettings
 from drivers.roboclaw.simulated import ControllersOnBus, SimMotor
 from drivers.sim.protocol.plant_ports import Servos
 from drivers.sim.protocol.servo_faults import FaultyServos, PositionProfile
@@ -143,7 +143,7 @@ class RoboClawServoBus(ControllersOnBus):
     def __init__(
         self,
         servos: Servos,
-        controllers: Sequence[RoboClawControllerSettings],
+        controllers: Sequence[RoboClawController],
         joints: Sequence[JointScale],
         **options: Any,
     ) -> None:

@@ -36,19 +36,16 @@ class StopSequence:
     Args:
         units: all controllers.
         links: all buses.
-        together: all controllers of a bus in one write, before any has answered.
     """
 
-    def __init__(self, units: Sequence[Unit], links: Sequence[SerialLink], *, together: bool) -> None:
+    def __init__(self, units: Sequence[Unit], links: Sequence[SerialLink]) -> None:
         self._links = links
         self._on = [[unit for unit in units if unit.link is link] for link in links]
         self._all = [
-            _StopTransaction(group, link, protocol.together([_request(unit) for unit in group]))
+            _StopTransaction(on, link, protocol.together([_request(unit) for unit in on]))
             for link, on in zip(links, self._on, strict=True)
-            for group in ([on] if together else [[unit] for unit in on])
         ]
         self._pending: deque[_StopTransaction] = deque()
-        self._together = together
 
     def frames(self, device: str) -> tuple[StopFrames, ...]:
         """Frames that stop each bus; twice, more than a packet's gap apart: the first may follow half a packet."""
@@ -64,14 +61,12 @@ class StopSequence:
     def begin(self) -> None:
         """Send all stops anew and await their confirmations: the first of every bus is sent now.
 
-        A bus on which another answer is awaited gets it too, if answers may follow one another there: the controllers'
-        lines to and from the host are separate. Where they may not, that answer comes first.
+        A bus on which another answer is awaited gets it too: the controllers' lines to and from the host are separate.
         """
         self._pending = deque(self._all)
-        for link in self._links:
-            if self._together or not link.awaits:
-                with suppress(LinkLostError):  # the error is raised again when that bus is polled
-                    link.post(next(stop.transaction.request for stop in self._pending if stop.link is link))
+        for stop in self._all:
+            with suppress(LinkLostError):  # the error is raised again when that bus is polled
+                stop.link.post(stop.transaction.request)
 
     def drop(self) -> None:
         """Drop all pending stops."""
@@ -106,7 +101,8 @@ class StopSequence:
                 stop.ask()
             except DeviceError as error:
                 raise type(error)(
-                    f"{error}; each controller alone has answered: if the answers collide, set stop_together: false"
+                    f"{error}; each controller alone has answered: if the answers collide, give each controller a "
+                    "separate port (devices.drives.ports, devices.servos.ports)"
                 ) from error
 
     def sent_ns(self) -> int:

@@ -9,8 +9,8 @@ from drivers.interfaces import ControllerState, DeviceError, DeviceIdentity, Lin
 from drivers.power import ControllerPower
 from drivers.reported import DeviceReport
 from drivers.roboclaw import protocol
+from drivers.roboclaw.motor_layout import RoboClawController, RoboClawMotorLayout
 from drivers.roboclaw.protocol import READINGS, SLOW, CommandCode, Transaction
-from drivers.roboclaw.settings import RoboClawBusSettings, RoboClawControllerSettings
 from drivers.serial.link import SerialLink
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ class Unit:
     """A dual controller.
 
     Args:
-        settings: of all controllers.
+        motors: of all controllers.
         controller: address and motors.
         link: its bus.
 
@@ -37,9 +37,9 @@ class Unit:
         told_apart: another address of its port is another controller.
     """
 
-    def __init__(self, settings: RoboClawBusSettings, controller: RoboClawControllerSettings, link: SerialLink) -> None:
-        self.controller, self.link, self.where = controller, link, settings.where(controller)
-        self._settings = settings
+    def __init__(self, motors: RoboClawMotorLayout, controller: RoboClawController, link: SerialLink) -> None:
+        self.controller, self.link, self.where = controller, link, motors.where(controller)
+        self._motors = motors
         self._form, self._status = protocol.NARROW, 0
         self.reset()
 
@@ -81,7 +81,7 @@ class Unit:
 
     def identification(self) -> DeviceIdentity:
         """Returns which controller it is: by its mark, or its address."""
-        alone = sum(self.controller.address == other.address for other in self._settings.controllers) == 1
+        alone = sum(self.controller.address == other.address for other in self._motors.controllers) == 1
         proof = "its address, which no other has" if alone and self.told_apart else ""
         return DeviceIdentity(self.where, self._mark, self.controller.identity, proof)
 
@@ -100,11 +100,11 @@ class Unit:
 
     def _by_wheel(self, values: tuple[float, ...]) -> dict[int, float]:
         each = zip(self.controller.channels, values, strict=True)
-        return {motor: self._settings.sign_of(motor) * value for motor, value in each if motor is not None}
+        return {motor: self._motors.sign_of(motor) * value for motor, value in each if motor is not None}
 
     def identify(self) -> None:
         """Identify it, set its serial time-out and cut it. Raises DeviceError."""
-        address, steps = self.controller.address, self._settings.timeout_ms // protocol.TIMEOUT_STEP_MS
+        address, steps = self.controller.address, self._motors.section.timeout_ms // protocol.TIMEOUT_STEP_MS
         self._version = self.ask(protocol.version(address))
         if not any(family in self._version.lower() for family in FAMILIES):
             raise DeviceError(f"{self.where}: no RoboClaw but {self._version!r}; check the port and the address")
@@ -129,7 +129,7 @@ class Unit:
         Raises:
             DeviceError: one of them does not answer.
         """
-        steps = self._settings.timeout_ms // protocol.TIMEOUT_STEP_MS
+        steps = self._motors.section.timeout_ms // protocol.TIMEOUT_STEP_MS
         self._set_timeout(steps - 1 if steps > 1 else steps + 1)
         same = other._timeout() != steps
         self._set_timeout(steps)
@@ -176,19 +176,13 @@ class Unit:
         self.answered_ns, self.confirmed_ns = self.link.sent_ns, max(self.confirmed_ns, command_ns)
 
     def speeds(self, command: CommandCode) -> dict[int, float]:
-        """Read one or both speeds, by wheel or joint [rad/s], with the sign of its motion."""
+        """Read a speed, by wheel or joint [rad/s], with the sign of its motion; nothing where no motor is connected."""
         values = self.ask(protocol.reading(self.controller.address, command))
-        first, second = self.controller.channels
-        if command is CommandCode.RAW_SPEEDS:
-            counts = {first: values[0], second: values[1]}
-        else:
-            counts = {first if command is CommandCode.SPEED_M1 else second: protocol.speed_qpps(values)}
-        settings = self._settings
-        return {
-            motor: settings.sign_of(motor) * count * math.tau / settings.counts_per_turn(motor)
-            for motor, count in counts.items()
-            if motor is not None
-        }
+        motor = self.controller.channels[command is CommandCode.SPEED_M2]
+        if motor is None:
+            return {}
+        motors, speed_qpps = self._motors, protocol.speed_qpps(values)
+        return {motor: motors.sign_of(motor) * speed_qpps * math.tau / motors.counts_per_turn(motor)}
 
     def counts(self) -> dict[int, int]:
         """Read its encoder counts, by joint."""

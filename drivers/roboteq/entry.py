@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -13,17 +14,12 @@ from drivers.driver_type import Connection, DriverType, DrivesType, LineLoad, Ri
 from drivers.host import COMPUTER, Alive, Host
 from drivers.roboteq.section import RoboteqDrivesSection, RoboteqServosSection
 from drivers.roboteq.status import STATUSES
-from drivers.section import Problem, settings_of
+from drivers.section import Problem
 
 if TYPE_CHECKING:
     from drivers.roboteq.drives import RoboteqDrives
+    from drivers.roboteq.motor_layout import RoboteqJoints, RoboteqMotorLayout, RoboteqWheels
     from drivers.roboteq.servos import RoboteqServos
-    from drivers.roboteq.settings import (
-        RoboteqControllerSettings,
-        RoboteqMotorSettings,
-        RoboteqServoSettings,
-        RoboteqSettings,
-    )
     from drivers.sim.protocol.line import SimulatedPort
     from drivers.sim.protocol.plant_ports import PlantPorts
 
@@ -55,29 +51,25 @@ class _OnPorts(DriverType[S]):
 
     @override
     def busy(self, section: S, rig: RigSetup) -> float:
-        from drivers.roboteq.settings import budget
-
-        return budget(self.driver_settings(section, rig))
+        return self.motors(section, rig).budget
 
     def timeout(self, section: S) -> tuple[str, float]:
         """The watchdog."""
         return "watchdog_ms", section.watchdog_ms
 
     def stop_times_s(self, section: S, rig: RigSetup) -> tuple[float, float]:
-        """Of the settings."""
-        from drivers.roboteq.settings import cut_s, in_flight_s
-
-        settings = self.driver_settings(section, rig)
-        return in_flight_s(settings), cut_s(settings)
+        """By line time."""
+        motors = self.motors(section, rig)
+        return motors.in_flight_s, motors.cut_s
 
     @override
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
         for place, controller in enumerate(values["controllers"]):
             controller["port"] = endpoints[numbered(self.endpoint, place)]
 
-    def driver_settings(self, section: S, rig: RigSetup) -> RoboteqMotorSettings:
-        """The same in the driver's units."""
-        raise NotImplementedError
+    @abstractmethod
+    def motors(self, section: S, rig: RigSetup) -> RoboteqMotorLayout:
+        """The wheels or joints that are connected."""
 
     def load_problems(self, section: S, rig: RigSetup) -> Iterator[Problem]:
         """Lines that are too busy, and set-points that come too seldom."""
@@ -98,7 +90,7 @@ class _RoboteqType(_OnPorts[RoboteqDrivesSection], DrivesType[RoboteqDrivesSecti
     ) -> RoboteqDrives:
         from drivers.roboteq.drives import RoboteqDrives
 
-        return RoboteqDrives(self.driver_settings(section, rig), host, alive)
+        return RoboteqDrives(section, rig, host, alive)
 
     @override
     def check(self, section: RoboteqDrivesSection, rig: RigSetup) -> Iterator[Problem]:
@@ -125,36 +117,30 @@ class _RoboteqType(_OnPorts[RoboteqDrivesSection], DrivesType[RoboteqDrivesSecti
         from drivers.roboteq.simulated import RoboteqDevice
         from drivers.sim.protocol.line import SimulatedPort
 
-        given = self.driver_settings(section or _usual(rig), rig)
+        section = section or _usual(rig)
+        wheels = self.motors(section, rig)
         return {
             numbered(self.endpoint, place): SimulatedPort(
                 RoboteqDevice(
                     ports.wheels,
                     controller.motors,
-                    max_rpm=given.max_rpm,
-                    gear_ratio=given.gear_ratio,
-                    sign=[given.sign[wheel] for wheel in controller.motors],
-                    open_loop=given.open_loop,
+                    max_rpm=wheels.max_rpm,
+                    gear_ratio=section.gear_ratio,
+                    sign=[wheels.sign[wheel] for wheel in controller.motors],
+                    open_loop=wheels.open_loop,
                     identity=controller.identity,
                 ),
-                given.baud,
+                section.baud,
                 TURNAROUND_NS,
             )
-            for place, controller in enumerate(given.controllers)
+            for place, controller in enumerate(wheels.controllers)
         }
 
     @override
-    def driver_settings(self, section: RoboteqDrivesSection, rig: RigSetup) -> RoboteqSettings:
-        from drivers.roboteq.settings import RoboteqSettings
+    def motors(self, section: RoboteqDrivesSection, rig: RigSetup) -> RoboteqWheels:
+        from drivers.roboteq.motor_layout import RoboteqWheels
 
-        return settings_of(
-            RoboteqSettings,
-            section,
-            controllers=_controllers(section, {wheel: place for place, wheel in enumerate(rig.wheels)}),
-            max_rpm=round(section.max_rpm),
-            sign=tuple(-1 if wheel in section.reversed else 1 for wheel in rig.wheels),
-            open_loop=rig.open_loop,
-        )
+        return RoboteqWheels(section, rig)
 
 
 class _RoboteqServosType(_OnPorts[RoboteqServosSection], ServosType[RoboteqServosSection]):
@@ -169,7 +155,7 @@ class _RoboteqServosType(_OnPorts[RoboteqServosSection], ServosType[RoboteqServo
     ) -> RoboteqServos:
         from drivers.roboteq.servos import RoboteqServos
 
-        return RoboteqServos(self.driver_settings(section, rig), host, alive)
+        return RoboteqServos(section, rig, host, alive)
 
     @override
     def check(self, section: RoboteqServosSection, rig: RigSetup) -> Iterator[Problem]:
@@ -199,37 +185,21 @@ class _RoboteqServosType(_OnPorts[RoboteqServosSection], ServosType[RoboteqServo
 
         if section is None or ports.servos is None:
             return {}
-        given = self.driver_settings(section, rig)
+        joints = self.motors(section, rig)
         return {
             numbered(self.endpoint, place): SimulatedPort(
-                RoboteqServoDevice(ports.servos, controller.channels, given.joints, controller.identity),
-                given.baud,
+                RoboteqServoDevice(ports.servos, controller.channels, joints.joints, controller.identity),
+                section.baud,
                 TURNAROUND_NS,
             )
-            for place, controller in enumerate(given.controllers)
+            for place, controller in enumerate(joints.controllers)
         }
 
     @override
-    def driver_settings(self, section: RoboteqServosSection, rig: RigSetup) -> RoboteqServoSettings:
-        from drivers.roboteq.settings import RoboteqServoSettings
+    def motors(self, section: RoboteqServosSection, rig: RigSetup) -> RoboteqJoints:
+        from drivers.roboteq.motor_layout import RoboteqJoints
 
-        controllers = _controllers(section, {joint.name: place for place, joint in enumerate(rig.servos)})
-        return settings_of(RoboteqServoSettings, section, controllers=controllers, joints=section.scales(rig))
-
-
-def _controllers(
-    section: RoboteqDrivesSection | RoboteqServosSection, motors: Mapping[str, int]
-) -> tuple[RoboteqControllerSettings, ...]:
-    """Controllers with their wheels or joints by index."""
-    from drivers.roboteq.settings import RoboteqControllerSettings
-
-    def motor(name: str | None) -> int | None:
-        return None if name is None else motors[name]
-
-    return tuple(
-        RoboteqControllerSettings(one.port, motor(one.channel_1), motor(one.channel_2), one.identity)
-        for one in section.controllers
-    )
+        return RoboteqJoints(section, rig)
 
 
 def _usual(rig: RigSetup) -> RoboteqDrivesSection:
