@@ -15,16 +15,15 @@ from drivers.checks import (
 )
 from drivers.driver_type import Connection, LineLoad, RigSetup, ValvesType, numbered
 from drivers.host import COMPUTER, Alive, Host
-from drivers.modbus.section import ModbusValvesSection, PressureRegisters, RegulatorRegisters
-from drivers.section import Problem, settings_of
+from drivers.modbus.section import ModbusValvesSection
+from drivers.section import Problem
 
 if TYPE_CHECKING:
-    from drivers.modbus.settings import ModbusValvesSettings, Pressures, Regulator
+    from drivers.modbus.valve_requests import ValveRequests
     from drivers.modbus.valves import ModbusValves
     from drivers.sim.protocol.line import SimulatedPort
     from drivers.sim.protocol.plant_ports import PlantPorts
 
-_Pa_PER_kPa = 1e3
 _KEY = "devices.valves"
 
 
@@ -40,7 +39,7 @@ class ModbusType(ValvesType[ModbusValvesSection]):
     ) -> ModbusValves:
         from drivers.modbus.valves import ModbusValves
 
-        return ModbusValves(self.driver_settings(section, rig), host, alive)
+        return ModbusValves(section, rig, host, alive)
 
     @override
     def check(self, section: ModbusValvesSection, rig: RigSetup) -> Iterator[Problem]:
@@ -52,7 +51,7 @@ class ModbusType(ValvesType[ModbusValvesSection]):
             return  # a number without a name has no meaning
         from drivers.modbus.limits import problems
 
-        yield from (wrong := problems(self.driver_settings(section, rig)))
+        yield from (wrong := problems(self.requests(section, rig)))
         if not wrong:
             yield from self._load_problems(section, rig)
         yield from valve_problems(section, "pressure_registers", self.dead_man(section), "flash_on")
@@ -65,9 +64,7 @@ class ModbusType(ValvesType[ModbusValvesSection]):
 
     @override
     def line_loads(self, section: ModbusValvesSection, rig: RigSetup) -> Sequence[LineLoad]:
-        from drivers.modbus.settings import load
-
-        valves, regulators = load(self.driver_settings(section, rig))
+        valves, regulators = self.requests(section, rig).line_loads()
         loads = [LineLoad(section.port, valves)]
         if regulators is not None and section.regulators is not None:
             loads.append(LineLoad(section.regulators.port or "", regulators))
@@ -79,9 +76,7 @@ class ModbusType(ValvesType[ModbusValvesSection]):
 
     @override
     def actuation_s(self, section: ModbusValvesSection, rig: RigSetup) -> tuple[float, float]:
-        from drivers.modbus.settings import actuation_s
-
-        return actuation_s(self.driver_settings(section, rig))
+        return self.requests(section, rig).actuation_s()
 
     @override
     def dead_man(self, section: ModbusValvesSection) -> str:
@@ -106,68 +101,22 @@ class ModbusType(ValvesType[ModbusValvesSection]):
 
         free = len(rig.valves.valves) if rig.valves.trigger else None
         section = section or ModbusValvesSection(driver="modbus", flash_on=True, camera_trigger=free)
-        devices = simulated_ports(self.driver_settings(section, rig), ports.cylinders)
+        devices = simulated_ports(self.requests(section, rig), ports.cylinders)
         return {numbered(self.name, number): port for number, port in enumerate(devices)}
 
-    def driver_settings(self, section: ModbusValvesSection, rig: RigSetup) -> ModbusValvesSettings:
-        """The same in the driver's units."""
-        from drivers.modbus.settings import ModbusValvesSettings, OutputWatchdog, Regulator
+    def requests(self, section: ModbusValvesSection, rig: RigSetup) -> ValveRequests:
+        """What the driver sends."""
+        from drivers.modbus.valve_requests import ValveRequests
 
-        registers, supply, moved = section.pressure_registers, section.regulator, section.regulators
-        watchdog = moved.watchdog if moved else None
-        return settings_of(
-            ModbusValvesSettings,
-            section,
-            coils=section.coils.in_order(rig.valves.valves) + _trigger(section, rig),
-            valves=rig.valves,
-            pressures=_pressures(registers, rig) if registers else None,
-            supply=settings_of(Regulator, supply, register=supply.holding_register, address=section.address)
-            if supply
-            else None,
-            supply_Pa=rig.supply_kPa * _Pa_PER_kPa,
-            regulators=_moved(section, moved, rig) if moved else (),
-            regulators_port=moved.port if moved else None,
-            regulators_baud=(moved.baud or 0) if moved else 0,
-            regulators_characters=moved.characters if moved else None,
-            watchdog=settings_of(OutputWatchdog, watchdog, register=watchdog.holding_register) if watchdog else None,
-        )
+        return ValveRequests(section, rig)
 
     def _load_problems(self, section: ModbusValvesSection, rig: RigSetup) -> Iterator[Problem]:
         needs = (f"{_KEY}.flash_on", f"{_KEY}.pressure_registers", f"{_KEY}.regulators")
         board, *other = self.line_loads(section, rig)
         yield from load_problems("valves", section.baud, [board], needs)
         for load in other:
-            baud = self.driver_settings(section, rig).regulator_line[0]
+            baud = self.requests(section, rig).regulator_line[0]
             yield from load_problems("valves", baud, [load], needs, "regulators.baud")
-
-
-def _pressures(registers: PressureRegisters, rig: RigSetup) -> Pressures:
-    from drivers.modbus.protocol import FUNCTIONS
-    from drivers.modbus.settings import Pressures
-
-    return settings_of(
-        Pressures,
-        registers,
-        registers=registers.in_order(rig.valves.valves),
-        function=FUNCTIONS[registers.registers],
-        high_first=registers.word_order == "high_first",
-        gaps=registers.read_gaps,
-    )
-
-
-def _moved(section: ModbusValvesSection, moved: RegulatorRegisters, rig: RigSetup) -> tuple[Regulator, ...]:
-    from drivers.modbus.settings import Regulator
-
-    Pa_per_count = moved.full_scale_kPa * _Pa_PER_kPa / (moved.full_scale_counts - moved.zero_counts)
-    return tuple(
-        Regulator(place.holding_register, place.address or section.address, Pa_per_count, moved.zero_counts)
-        for place in moved.in_order(rig.valves.regulators)
-    )
-
-
-def _trigger(section: ModbusValvesSection, rig: RigSetup) -> tuple[int, ...]:
-    """Returns the coil of the trigger line, where the rig has one."""
-    return (section.camera_trigger,) if rig.valves.trigger and section.camera_trigger is not None else ()
 
 
 def _name_problems(section: ModbusValvesSection, rig: RigSetup) -> Iterator[Problem]:

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from drivers.modbus import protocol
 from drivers.modbus.protocol import Code, Function
-from drivers.modbus.settings import OutputWatchdog, Regulator
+from drivers.modbus.section import OutputWatchdog
 from drivers.modbus.simulated.rtu import ModbusExceptionError, Serve, registers, span
+from drivers.modbus.valve_requests import Regulator
 from drivers.sim.protocol.plant_ports import NEVER_NS, CylinderPorts
 
 
@@ -38,7 +39,7 @@ class AnalogOutputs:
     ) -> None:
         self.address, self._cylinders, self._watchdog = address, cylinders, watchdog
         self._at = {regulator.register: (which, regulator) for which, regulator in regulators.items()}
-        timeout = (watchdog.register,) if watchdog else ()
+        timeout = (watchdog.holding_register,) if watchdog else ()
         self.values = dict.fromkeys((*self._at, *stored, *timeout), 0)
         self.closed_ns: list[int] = []
         self._addressed_ns = 0
@@ -53,7 +54,7 @@ class AnalogOutputs:
         """The watchdog may close the regulators; see `Slave`."""
         if self._watchdog is None or not any(self.values[register] for register in self._at):
             return NEVER_NS
-        timeout_ns = round(self.values[self._watchdog.register] * self._watchdog.s_per_count * 1e9)
+        timeout_ns = round(self.values[self._watchdog.holding_register] * self._watchdog.ms_per_count * 1e6)
         over_ns = self._addressed_ns + timeout_ns if timeout_ns else NEVER_NS
         if now_ns < over_ns:
             return over_ns

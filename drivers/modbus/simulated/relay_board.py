@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from drivers.modbus import protocol
 from drivers.modbus.limits import FLASH_STEPS
 from drivers.modbus.protocol import Code, Function
-from drivers.modbus.settings import ALL_COILS, FLASH_ON, FLASH_STEP_S, Pressures
 from drivers.modbus.simulated.rtu import ModbusExceptionError, Serve, registers, span
+from drivers.modbus.valve_requests import ALL_COILS, FLASH_ON, FLASH_STEP_S, ChamberRegisters
 from drivers.sim.protocol.plant_ports import NEVER_NS, CylinderPorts
 
 # Boards have so many coils, or a multiple.
@@ -41,7 +41,7 @@ class RelayBoard:
         address: int = 1,
         count: int = BOARD_COILS,
         flash: bool = True,
-        pressures: Pressures | None = None,
+        pressures: ChamberRegisters | None = None,
     ) -> None:
         self._cylinders, self._valve_at = cylinders, {coil: valve for valve, coil in enumerate(coils)}
         self.address, self._flash, self._pressures = address, flash, pressures
