@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeVar
 
-import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
 # Pattern of a port number: 0 to 65535.
@@ -13,9 +12,6 @@ PORT = r"([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|
 # Pattern of a device server: HOST:PORT, or "" for this computer.
 SERVER = rf"^(|[A-Za-z0-9.-]+:{PORT})$"
 T = TypeVar("T")
-K = TypeVar("K", bound=msgspec.Struct)
-# Units of parameters; keys of a config may have a thousandth or a thousandfold of them.
-_UNITS, _PREFIXES = frozenset({"s", "A", "V", "Pa"}), {"m": 1e-3, "k": 1e3}
 Listed = Annotated[tuple[T, ...], Field(strict=False)]
 
 
@@ -54,36 +50,6 @@ class Section(BaseModel):
             changed = f"config.replace({{'....{name}': {value!r}}})"
             raise AttributeError(f"{name}: a config does not change; {changed} makes another one, and checks it")
         super().__setattr__(name, value)
-
-
-def settings_of(settings: type[K], section: Section, /, **others: Any) -> K:
-    """Settings of a driver: a key of its section is the parameter of the same name, in the parameter's unit.
-
-    Args:
-        settings: their class.
-        section: checked; it has the ranges.
-        others: parameters that are not keys. One that is neither keeps its default.
-
-    Example:
-        >>> class Fan(msgspec.Struct):
-        ...     port: str
-        ...     timeout_s: float
-        ...     wheels: int = 6
-        >>> class FanSection(Section):
-        ...     port: str
-        ...     timeout_ms: float = 100.0
-        >>> settings_of(Fan, FanSection(port="/dev/fan"))
-        Fan(port='/dev/fan', timeout_s=0.1, wheels=6)
-    """
-    keys = dict(section)
-    for name in settings.__struct_fields__:
-        parts = name.split("_")
-        for place, unit in enumerate(parts):
-            for prefix, scale in _PREFIXES.items() if unit in _UNITS else ():
-                key = "_".join([*parts[:place], prefix + unit, *parts[place + 1 :]])
-                if (value := keys.get(key)) is not None:
-                    keys[name] = value * scale
-    return settings(**{name: value for name, value in {**keys, **others}.items() if name in settings.__struct_fields__})
 
 
 class Problem(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from drivers.channel_calibration import Shunt, Teds
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError
-from drivers.ni.channels import NiChannel, NiDaqSettings, add_channel
+from drivers.ni.channels import NiChannel, NiTask, add_channel
 from drivers.ni.session import NiSession
 
 # NI-DAQmx: no TEDS in the sensor; the device cannot read any.
@@ -15,15 +15,15 @@ MOST_FROM_ONE = 0.1
 
 
 def shunt_gains(
-    settings: NiDaqSettings, channels: tuple[str, ...], shunt: Shunt, host: Host = COMPUTER, alive: Alive = lambda: None
+    task: NiTask, channels: tuple[str, ...], shunt: Shunt, host: Host = COMPUTER, alive: Alive = lambda: None
 ) -> dict[str, float]:
     """See `ChannelCalibration`."""
-    chosen = [_bridge(settings, name) for name in channels]
-    session, gains = NiSession(settings.device, settings.server, alive, host), {}
+    chosen = [_bridge(task, name) for name in channels]
+    session, gains = NiSession(task.device, task.section.server, alive, host), {}
     session.open()
     try:
         for channel in chosen:
-            gain = gains[channel.name] = _shunt_gain(session, settings, channel, shunt)
+            gain = gains[channel.name] = _shunt_gain(session, task, channel, shunt)
             if not abs(gain - 1.0) <= MOST_FROM_ONE:
                 raise DeviceError(
                     f"{session.where}: shunt calibration of {channel.name} on {channel.physical}: gain {gain:.4g}, "
@@ -35,31 +35,31 @@ def shunt_gains(
     return gains
 
 
-def read_teds(settings: NiDaqSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> dict[str, Teds | None]:
+def read_teds(task: NiTask, host: Host = COMPUTER, alive: Alive = lambda: None) -> dict[str, Teds | None]:
     """See `ChannelCalibration`."""
-    session = NiSession(settings.device, settings.server, alive, host)
+    session = NiSession(task.device, task.section.server, alive, host)
     session.open()
     try:
-        return {channel.name: _teds(session, channel) for channel in settings.channels}
+        return {channel.name: _teds(session, channel) for channel in task.channels}
     finally:
         session.close()
 
 
-def _bridge(settings: NiDaqSettings, name: str) -> NiChannel:
-    channel = next(one for one in settings.channels if one.name == name)
+def _bridge(task: NiTask, name: str) -> NiChannel:
+    channel = next(one for one in task.channels if one.name == name)
     if channel.kind != "bridge":
         raise ValueError(f"channel {name} is of kind {channel.kind}; only a bridge has a shunt calibration")
     return channel
 
 
-def _shunt_gain(session: NiSession, settings: NiDaqSettings, channel: NiChannel, shunt: Shunt) -> float:
+def _shunt_gain(session: NiSession, task: NiTask, channel: NiChannel, shunt: Shunt) -> float:
     from nidaqmx.constants import ShuntElementLocation
 
     with session.translated_errors(f"shunt calibration of {channel.name} on {channel.physical}"):
-        task = session.task(f"{settings.task}_shunt")
+        opened = session.task(f"{task.name}_shunt")
         try:
-            made = add_channel(task.ai_channels, channel, settings)
-            task.perform_bridge_shunt_cal(
+            made = add_channel(opened.ai_channels, channel, task)
+            opened.perform_bridge_shunt_cal(
                 channel=channel.name,
                 shunt_resistor_value=shunt.resistor_ohm,
                 shunt_resistor_location=ShuntElementLocation[shunt.arm],
@@ -67,7 +67,7 @@ def _shunt_gain(session: NiSession, settings: NiDaqSettings, channel: NiChannel,
             )
             return float(made.ai_bridge_shunt_cal_gain_adjust)
         finally:
-            task.close()
+            opened.close()
 
 
 def _teds(session: NiSession, channel: NiChannel) -> Teds | None:

@@ -65,6 +65,6 @@ def test_the_usual_names_stay_where_the_config_gives_none(of_config):
 
 
 def test_all_channels_that_are_missing_are_named_at_once(make_daq):
-    daq = make_daq({"physical": "Dev1/ai7"}, e_stop="Dev1/port0/line5")
+    daq = make_daq({"physical": "Dev1/ai7"}, section={"e_stop": "Dev1/port0/line5"})
     with pytest.raises(DeviceError, match=r"no channel 'Dev1/ai7'.*no digital input 'Dev1/port0/line5'"):
         daq.open()
