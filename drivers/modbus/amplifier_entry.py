@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
 from drivers.checks import channel_problems, load_problems
-from drivers.driver_type import Connection, LineLoad, LoadsType, RigSetup
-from drivers.host import COMPUTER, Alive, Host, line_time_s
+from drivers.driver_type import LineLoad, LoadsType, OnePort, RigSetup
+from drivers.host import line_time_s
 from drivers.modbus.section import ModbusLoadsSection
 from drivers.section import Problem
 
 if TYPE_CHECKING:
-    from drivers.modbus.amplifier import ModbusAmplifier
     from drivers.sim.protocol.line import SimulatedPort
     from drivers.sim.protocol.plant_ports import PlantPorts
 
 
-class _ModbusLoadsType(LoadsType[ModbusLoadsSection]):
+class _ModbusLoadsType(OnePort[ModbusLoadsSection], LoadsType[ModbusLoadsSection]):
     """Leg sensors and load cell on a polled amplifier."""
 
     name = "modbus"
     settings = ModbusLoadsSection
+    device = "drivers.modbus.amplifier:ModbusAmplifier"
+    endpoint = "amplifier"
     even = False
-
-    @override
-    def make(
-        self, section: ModbusLoadsSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
-    ) -> ModbusAmplifier:
-        from drivers.modbus.amplifier import ModbusAmplifier
-
-        assert rig.loads is not None  # else the section would have been refused
-        return ModbusAmplifier(section, rig.loads, host, alive)
 
     @override
     def check(self, section: ModbusLoadsSection, rig: RigSetup) -> Iterator[Problem]:
@@ -54,17 +46,9 @@ class _ModbusLoadsType(LoadsType[ModbusLoadsSection]):
             yield from load_problems("loads", section.baud, [load], ())
 
     @override
-    def connections(self, section: ModbusLoadsSection) -> Iterator[Connection]:
-        yield Connection("devices.loads.port", section.port)
-
-    @override
     def busy(self, section: ModbusLoadsSection, rig: RigSetup) -> float:
         assert rig.loads is not None  # else the section would have been refused
         return section.poll_s() * rig.loads.rate_hz
-
-    @override
-    def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
-        values["port"] = endpoints["amplifier"]
 
     @override
     def simulated_ports(

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
 from drivers.checks import each_once, load_problems, repeated
-from drivers.driver_type import Connection, InstrumentType, LineLoad, RigSetup
-from drivers.host import COMPUTER, Alive, Host
+from drivers.driver_type import InstrumentType, LineLoad, OnePort, RigSetup
 from drivers.modbus.section import EncoderRegister, ModbusJointsSection
 from drivers.section import Problem
 
 if TYPE_CHECKING:
-    from drivers.modbus.encoders import ModbusEncoders
     from drivers.sim.protocol.line import SimulatedPort
     from drivers.sim.protocol.plant_ports import PlantPorts
 
@@ -24,20 +22,14 @@ _ENDPOINT = "encoders"
 _ANSWERS_WITHIN_MS = 4.0
 
 
-class _ModbusJointsType(InstrumentType[ModbusJointsSection]):
+class _ModbusJointsType(OnePort[ModbusJointsSection], InstrumentType[ModbusJointsSection]):
     """Absolute encoders of joints on one line."""
 
     name = "modbus"
     role = "joints"
     settings = ModbusJointsSection
-
-    @override
-    def make(
-        self, section: ModbusJointsSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
-    ) -> ModbusEncoders:
-        from drivers.modbus.encoders import ModbusEncoders
-
-        return ModbusEncoders(section, rig.instruments[self.role], host, alive)
+    device = "drivers.modbus.encoders:ModbusEncoders"
+    endpoint = _ENDPOINT
 
     @override
     def check(self, section: ModbusJointsSection, rig: RigSetup) -> Iterator[Problem]:
@@ -59,20 +51,12 @@ class _ModbusJointsType(InstrumentType[ModbusJointsSection]):
             yield from self._rate_problems(section, setup.rate_hz, self.line_loads(section, rig))
 
     @override
-    def connections(self, section: ModbusJointsSection) -> Iterator[Connection]:
-        yield Connection(f"{_KEY}.port", section.port)
-
-    @override
     def line_loads(self, section: ModbusJointsSection, rig: RigSetup) -> Sequence[LineLoad]:
         return [LineLoad(section.port, section.bytes_s() * rig.instruments[self.role].rate_hz)]
 
     @override
     def busy(self, section: ModbusJointsSection, rig: RigSetup) -> float:
         return section.poll_s() * rig.instruments[self.role].rate_hz
-
-    @override
-    def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
-        values["port"] = endpoints[_ENDPOINT]
 
     @override
     def simulated_ports(

@@ -14,13 +14,11 @@ from drivers.checks import (
     valve_problems,
 )
 from drivers.driver_type import Connection, LineLoad, RigSetup, ValvesType, numbered
-from drivers.host import COMPUTER, Alive, Host
 from drivers.modbus.section import ModbusValvesSection
 from drivers.section import Problem
 
 if TYPE_CHECKING:
     from drivers.modbus.valve_requests import ValveRequests
-    from drivers.modbus.valves import ModbusValves
     from drivers.sim.protocol.line import SimulatedPort
     from drivers.sim.protocol.plant_ports import PlantPorts
 
@@ -32,14 +30,7 @@ class ModbusType(ValvesType[ModbusValvesSection]):
 
     name = "modbus"
     settings = ModbusValvesSection
-
-    @override
-    def make(
-        self, section: ModbusValvesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
-    ) -> ModbusValves:
-        from drivers.modbus.valves import ModbusValves
-
-        return ModbusValves(section, rig, host, alive)
+    device = "drivers.modbus.valves:ModbusValves"
 
     @override
     def check(self, section: ModbusValvesSection, rig: RigSetup) -> Iterator[Problem]:

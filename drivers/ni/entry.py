@@ -16,8 +16,6 @@ from drivers.ni.section import MOST_V, NiDaqSection, NiLoadsSection, NiValvesSec
 from drivers.section import Problem
 
 if TYPE_CHECKING:
-    from drivers.ni.daq import NiDaq
-    from drivers.ni.valves import NiValves
     from drivers.sim.server import ServerSetup, SimulatedServer
 
 
@@ -82,12 +80,7 @@ class NiDaqType(_ByServer[NiDaqSection], _CalibratedType, DaqType[NiDaqSection])
     """Force sensors on NI devices."""
 
     settings = NiDaqSection
-
-    @override
-    def make(self, section: NiDaqSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> NiDaq:
-        from drivers.ni.daq import NiDaq
-
-        return NiDaq(section, rig, host, alive)
+    device = "drivers.ni.daq:NiDaq"
 
     @override
     def connections(self, section: NiDaqSection) -> Iterator[Connection]:
@@ -107,14 +100,7 @@ class _NiValvesType(_ByServer[NiValvesSection], ValvesType[NiValvesSection]):
     """Valves on digital lines of NI devices."""
 
     settings = NiValvesSection
-
-    @override
-    def make(
-        self, section: NiValvesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
-    ) -> NiValves:
-        from drivers.ni.valves import NiValves
-
-        return NiValves(section, rig, host, alive)
+    device = "drivers.ni.valves:NiValves"
 
     @override
     def check(self, section: NiValvesSection, rig: RigSetup) -> Iterator[Problem]:
@@ -153,12 +139,7 @@ class _NiLoadsType(_ByServer[NiLoadsSection], _CalibratedType, LoadsType[NiLoads
     """Leg sensors and load cell on NI devices."""
 
     settings = NiLoadsSection
-
-    @override
-    def make(self, section: NiLoadsSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> NiDaq:
-        from drivers.ni.daq import NiDaq
-
-        return NiDaq(section, rig, host, alive)
+    device = "drivers.ni.daq:NiDaq"
 
     @override
     def check(self, section: NiLoadsSection, rig: RigSetup) -> Iterator[Problem]:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import override
 
-from drivers.checks import load_problems, timeout_problems, wheel_problems
-from drivers.driver_type import Connection, DriverType, DrivesType, LineLoad, RigSetup, ServosType, numbered
-from drivers.host import COMPUTER, Alive, Host
+from drivers.checks import wheel_problems
+from drivers.driver_type import Connection, DrivesType, LineLoad, RigSetup, ServosType, numbered
+from drivers.motor_controllers import MotorControllersType
 from drivers.roboclaw.section import RoboClawDrivesSection, RoboClawServosSection, bus_problems, names_usb
 from drivers.roboclaw.status import STATUSES
 from drivers.section import Problem
 
 if TYPE_CHECKING:
-    from drivers.roboclaw.drives import RoboClawDrives
-    from drivers.roboclaw.motor_layout import RoboClawJoints, RoboClawMotorLayout, RoboClawWheels
-    from drivers.roboclaw.servos import RoboClawServos
     from drivers.sim.protocol.line import SimulatedPort
     from drivers.sim.protocol.plant_ports import PlantPorts
 
@@ -27,16 +23,13 @@ TURNAROUND_NS = 100_000
 S = TypeVar("S", RoboClawDrivesSection, RoboClawServosSection)
 
 
-class _OnBuses(DriverType[S]):
-    """What drives and servos on RoboClaw buses have in common.
-
-    Attributes:
-        endpoint: name of a bus in a simulated rig.
-    """
+class _OnBuses(MotorControllersType[S]):
+    """What drives and servos on RoboClaw buses have in common."""
 
     name = "roboclaw"
     statuses = STATUSES
-    endpoint: ClassVar[str]
+    timeout_key = "timeout_ms"
+    line_keys = ("controllers", "ports")
 
     @override
     def connections(self, section: S) -> Iterator[Connection]:
@@ -48,46 +41,17 @@ class _OnBuses(DriverType[S]):
         return [LineLoad(*item) for item in zip(section.ports, self.motors(section, rig).bus_loads(), strict=True)]
 
     @override
-    def busy(self, section: S, rig: RigSetup) -> float:
-        return self.motors(section, rig).budget
-
-    def timeout(self, section: S) -> tuple[str, float]:
-        """The serial time-out."""
-        return "timeout_ms", section.timeout_ms
-
-    def stop_times_s(self, section: S, rig: RigSetup) -> tuple[float, float]:
-        """By line time."""
-        motors = self.motors(section, rig)
-        return motors.in_flight_s, motors.cut_s
-
-    @override
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
         values["ports"] = [endpoints[numbered(self.endpoint, bus)] for bus in range(len(values["ports"]))]
-
-    @abstractmethod
-    def motors(self, section: S, rig: RigSetup) -> RoboClawMotorLayout:
-        """The wheels or joints that are connected."""
-
-    def load_problems(self, section: S, rig: RigSetup) -> Iterator[Problem]:
-        """Lines that are too busy, and set-points that come too seldom."""
-        depends_on = (f"devices.{self.role}.controllers", f"devices.{self.role}.ports")
-        yield from load_problems(self.role, section.baud, self.line_loads(section, rig), depends_on)
-        yield from timeout_problems(*self.timeout(section), section.rate_hz, self.role)
 
 
 class RoboclawType(_OnBuses[RoboClawDrivesSection], DrivesType[RoboClawDrivesSection]):
     """Wheel drives on RoboClaw controllers."""
 
     settings = RoboClawDrivesSection
+    device = "drivers.roboclaw.drives:RoboClawDrives"
+    motor_layout = "drivers.roboclaw.motor_layout:RoboClawWheels"
     endpoint = "roboclaw"
-
-    @override
-    def make(
-        self, section: RoboClawDrivesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
-    ) -> RoboClawDrives:
-        from drivers.roboclaw.drives import RoboClawDrives
-
-        return RoboClawDrives(section, rig, host, alive)
 
     @override
     def check(self, section: RoboClawDrivesSection, rig: RigSetup) -> Iterator[Problem]:
@@ -95,10 +59,6 @@ class RoboclawType(_OnBuses[RoboClawDrivesSection], DrivesType[RoboClawDrivesSec
         wheels = [wheel for controller in section.controllers for wheel in (controller.m1, controller.m2)]
         yield from wheel_problems(wheels, section.reversed, rig)
         yield from self.load_problems(section, rig)
-
-    @override
-    def supplies(self, section: RoboClawDrivesSection) -> tuple[str, ...]:
-        return tuple(f"controller_{number}" for number, _ in enumerate(section.controllers, start=1))
 
     @override
     def simulated_ports(
@@ -120,26 +80,14 @@ class RoboclawType(_OnBuses[RoboClawDrivesSection], DrivesType[RoboClawDrivesSec
             for bus, port in enumerate(section.ports)
         }
 
-    @override
-    def motors(self, section: RoboClawDrivesSection, rig: RigSetup) -> RoboClawWheels:
-        from drivers.roboclaw.motor_layout import RoboClawWheels
-
-        return RoboClawWheels(section, rig)
-
 
 class _RoboclawServosType(_OnBuses[RoboClawServosSection], ServosType[RoboClawServosSection]):
     """Servos on RoboClaw controllers in position mode."""
 
     settings = RoboClawServosSection
+    device = "drivers.roboclaw.servos:RoboClawServos"
+    motor_layout = "drivers.roboclaw.motor_layout:RoboClawJoints"
     endpoint = "roboclaw_servos"
-
-    @override
-    def make(
-        self, section: RoboClawServosSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
-    ) -> RoboClawServos:
-        from drivers.roboclaw.servos import RoboClawServos
-
-        return RoboClawServos(section, rig, host, alive)
 
     @override
     def check(self, section: RoboClawServosSection, rig: RigSetup) -> Iterator[Problem]:
@@ -172,12 +120,6 @@ class _RoboclawServosType(_OnBuses[RoboClawServosSection], ServosType[RoboClawSe
             )
             for bus, port in enumerate(section.ports)
         }
-
-    @override
-    def motors(self, section: RoboClawServosSection, rig: RigSetup) -> RoboClawJoints:
-        from drivers.roboclaw.motor_layout import RoboClawJoints
-
-        return RoboClawJoints(section, rig)
 
 
 def _usual(rig: RigSetup) -> RoboClawDrivesSection:

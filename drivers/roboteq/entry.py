@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import override
 
-from drivers.checks import load_problems, timeout_problems, wheel_problems
-from drivers.driver_type import Connection, DriverType, DrivesType, LineLoad, RigSetup, ServosType, numbered
-from drivers.host import COMPUTER, Alive, Host
+from drivers.checks import wheel_problems
+from drivers.driver_type import Connection, DrivesType, LineLoad, RigSetup, ServosType, numbered
+from drivers.motor_controllers import MotorControllersType
 from drivers.roboteq.section import RoboteqDrivesSection, RoboteqServosSection
 from drivers.roboteq.status import STATUSES
 from drivers.section import Problem
 
 if TYPE_CHECKING:
-    from drivers.roboteq.drives import RoboteqDrives
-    from drivers.roboteq.motor_layout import RoboteqJoints, RoboteqMotorLayout, RoboteqWheels
-    from drivers.roboteq.servos import RoboteqServos
     from drivers.sim.protocol.line import SimulatedPort
     from drivers.sim.protocol.plant_ports import PlantPorts
 
@@ -29,16 +25,13 @@ _EDGES = 4
 S = TypeVar("S", RoboteqDrivesSection, RoboteqServosSection)
 
 
-class _OnPorts(DriverType[S]):
-    """What drives and servos on Roboteq controllers have in common.
-
-    Attributes:
-        endpoint: name of a port in a simulated rig.
-    """
+class _OnPorts(MotorControllersType[S]):
+    """What drives and servos on Roboteq controllers have in common."""
 
     name = "roboteq"
     statuses = STATUSES
-    endpoint: ClassVar[str]
+    timeout_key = "watchdog_ms"
+    line_keys = ("controllers",)
 
     @override
     def connections(self, section: S) -> Iterator[Connection]:
@@ -50,47 +43,18 @@ class _OnPorts(DriverType[S]):
         return [LineLoad(controller.port, section.port_load()) for controller in section.controllers]
 
     @override
-    def busy(self, section: S, rig: RigSetup) -> float:
-        return self.motors(section, rig).budget
-
-    def timeout(self, section: S) -> tuple[str, float]:
-        """The watchdog."""
-        return "watchdog_ms", section.watchdog_ms
-
-    def stop_times_s(self, section: S, rig: RigSetup) -> tuple[float, float]:
-        """By line time."""
-        motors = self.motors(section, rig)
-        return motors.in_flight_s, motors.cut_s
-
-    @override
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
         for place, controller in enumerate(values["controllers"]):
             controller["port"] = endpoints[numbered(self.endpoint, place)]
-
-    @abstractmethod
-    def motors(self, section: S, rig: RigSetup) -> RoboteqMotorLayout:
-        """The wheels or joints that are connected."""
-
-    def load_problems(self, section: S, rig: RigSetup) -> Iterator[Problem]:
-        """Lines that are too busy, and set-points that come too seldom."""
-        depends_on = (f"devices.{self.role}.controllers",)
-        yield from load_problems(self.role, section.baud, self.line_loads(section, rig), depends_on)
-        yield from timeout_problems(*self.timeout(section), section.rate_hz, self.role)
 
 
 class _RoboteqType(_OnPorts[RoboteqDrivesSection], DrivesType[RoboteqDrivesSection]):
     """Wheel drives on Roboteq controllers."""
 
     settings = RoboteqDrivesSection
+    device = "drivers.roboteq.drives:RoboteqDrives"
+    motor_layout = "drivers.roboteq.motor_layout:RoboteqWheels"
     endpoint = "roboteq"
-
-    @override
-    def make(
-        self, section: RoboteqDrivesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
-    ) -> RoboteqDrives:
-        from drivers.roboteq.drives import RoboteqDrives
-
-        return RoboteqDrives(section, rig, host, alive)
 
     @override
     def check(self, section: RoboteqDrivesSection, rig: RigSetup) -> Iterator[Problem]:
@@ -105,10 +69,6 @@ class _RoboteqType(_OnPorts[RoboteqDrivesSection], DrivesType[RoboteqDrivesSecti
         wheels = [wheel for controller in section.controllers for wheel in (controller.channel_1, controller.channel_2)]
         yield from wheel_problems(wheels, section.reversed, rig)
         yield from self.load_problems(section, rig)
-
-    @override
-    def supplies(self, section: RoboteqDrivesSection) -> tuple[str, ...]:
-        return tuple(f"controller_{number}" for number, _ in enumerate(section.controllers, start=1))
 
     @override
     def simulated_ports(
@@ -136,26 +96,14 @@ class _RoboteqType(_OnPorts[RoboteqDrivesSection], DrivesType[RoboteqDrivesSecti
             for place, controller in enumerate(wheels.controllers)
         }
 
-    @override
-    def motors(self, section: RoboteqDrivesSection, rig: RigSetup) -> RoboteqWheels:
-        from drivers.roboteq.motor_layout import RoboteqWheels
-
-        return RoboteqWheels(section, rig)
-
 
 class _RoboteqServosType(_OnPorts[RoboteqServosSection], ServosType[RoboteqServosSection]):
     """Servos on Roboteq controllers in count position mode."""
 
     settings = RoboteqServosSection
+    device = "drivers.roboteq.servos:RoboteqServos"
+    motor_layout = "drivers.roboteq.motor_layout:RoboteqJoints"
     endpoint = "roboteq_servos"
-
-    @override
-    def make(
-        self, section: RoboteqServosSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
-    ) -> RoboteqServos:
-        from drivers.roboteq.servos import RoboteqServos
-
-        return RoboteqServos(section, rig, host, alive)
 
     @override
     def check(self, section: RoboteqServosSection, rig: RigSetup) -> Iterator[Problem]:
@@ -194,12 +142,6 @@ class _RoboteqServosType(_OnPorts[RoboteqServosSection], ServosType[RoboteqServo
             )
             for place, controller in enumerate(joints.controllers)
         }
-
-    @override
-    def motors(self, section: RoboteqServosSection, rig: RigSetup) -> RoboteqJoints:
-        from drivers.roboteq.motor_layout import RoboteqJoints
-
-        return RoboteqJoints(section, rig)
 
 
 def _usual(rig: RigSetup) -> RoboteqDrivesSection:
