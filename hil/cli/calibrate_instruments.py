@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
@@ -32,10 +32,81 @@ Sheet = Annotated[
     typer.Option(
         "--sheet",
         metavar="FILE",
-        help="Calibration file to write the numbers into; the former one is kept beside it.",
+        help="Calibration file to write the numbers into; the former one is kept next to it.",
         show_default=False,
     ),
 ]
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where the numbers of a calibration go."""
+
+    sheet: Sheet = None
+    as_json: AsJson = False
+
+
+class Targeted(Protocol):
+    """Options of a command with those of `Target`."""
+
+    @property
+    def sheet(self) -> Path | None:
+        """Calibration file to write; None: none."""
+
+    @property
+    def as_json(self) -> bool:
+        """The numbers are printed as JSON."""
+
+
+@contextmanager
+def refusals(source: str | Path = "") -> Iterator[None]:
+    """What the samples lack, or the calibration file refuses, ends the command, with its source where there is one."""
+    from hil.config.calibration_sheets import SheetError
+    from hil.signals.calibration_fits import CalibrationError
+
+    try:
+        yield
+    except (CalibrationError, SheetError) as error:
+        complain(f"{source}: {error}" if source else str(error))
+        raise typer.Exit(USAGE) from None
+
+
+def store(target: Targeted, update: Callable[[Path], Path | None], source: str | Path = "") -> list[str]:
+    """Write a calibration file, if one is given; returns what to say of it.
+
+    Args:
+        target: with the file.
+        update: writes it, and returns where the former one is.
+        source: for messages.
+    """
+    if target.sheet is None:
+        return []
+    with refusals(source):
+        former = update(target.sheet)
+    said = f"{target.sheet} has them now" + (f"; the former one is {former}" if former else "")
+    return [] if target.as_json else [said]
+
+
+def finish(found: dict[str, dict[str, float]], target: Targeted, kind: str, date: str | None = None) -> None:
+    """Write and show the numbers of sensors or cylinders, to five digits.
+
+    Args:
+        found: by name and key.
+        target: the file, and how they are shown.
+        kind: of the file's entries: daq, loads or cylinders.
+        date: of the calibration, for the file.
+    """
+    from hil.config.calibration_sheets import update_sheets
+
+    sheets = {name: {key: float(f"{value:.5g}") for key, value in one.items()} for name, one in found.items()}
+    for line in store(target, lambda file: update_sheets(file, sheets, kind, date)):
+        print(line)
+    for name, numbers in sheets.items():
+        if target.as_json:
+            print(json.dumps({"sensor": name, **numbers}))
+            continue
+        for key, value in numbers.items():
+            print(f"{name}: {key}: {value:g}")
 
 
 def record_of(run: Path) -> tuple[TrialRecord, Config]:
@@ -174,31 +245,27 @@ def _align(
     fit: Callable[[TrialRecord, Rig], Alignment],
 ) -> None:
     """Make the run if there is none yet, show what it says, and write it."""
-    from hil.config.calibration_sheets import SheetError, update_sheet
+    from hil.config.calibration_sheets import update_sheet
     from hil.config.rig import Rig
-    from hil.signals.calibration_fits import CalibrationError
 
     run = Path(source.source)
     if not run.is_dir():
         run = _made(role, source, steps)
     record, config = record_of(run)
-    try:
+    with refusals(run):
         result = fit(record, Rig(config))
-        former = (
-            None
-            if source.sheet is None
-            else update_sheet(source.sheet, {**result.sheet, "date": date_of(record)}, role)
-        )
-    except (CalibrationError, SheetError) as error:
-        complain(f"{run}: {error}")
-        raise typer.Exit(USAGE) from None
+
+    def update(file: Path) -> Path | None:
+        return update_sheet(file, {**result.sheet, "date": date_of(record)}, role)
+
+    said = store(source, update, run)
     if source.as_json:
         print(json.dumps({"run": str(run), "found": result.found, "sheet": result.sheet, "notes": result.notes}))
         return
     _show(role, result)
-    if source.sheet is not None:
-        print(f"{source.sheet} has them now" + (f"; the former one is {former}" if former else ""))
-    else:
+    for line in said:
+        print(line)
+    if source.sheet is None:
         print(f"nothing was written: --sheet FILE writes it, and {role}.calibration in the config names the file")
 
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 import hil.operator
-from drivers.extras import install_command
+from drivers.extensions import install_command
 from hil.analysis.film.files import FilmError, Picture
 from hil.analysis.film.moments import FilmedWindow
 from hil.analysis.film.view import caption, headline
