@@ -1,8 +1,9 @@
-"""The narrow interface of each device kind, real or simulated."""
+"""The narrow interface of each device kind, real or simulated, and how many of a device's answers were damaged."""
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -232,3 +233,43 @@ class DaqDevice(PolledDevice, Source[DaqBlock], Protocol):
 
 class InstrumentDevice(PolledDevice, Source[Reading], Protocol):
     """An instrument of motion. `read` returns each reading once; of several that have come, the newest."""
+
+
+# So many of the last ten may be damaged.
+DAMAGED_ALLOWED = 2
+LOOKED_AT = 10
+
+
+class DamageCount:
+    """Counts them, and fails at one too many.
+
+    Args:
+        where: device and port, for messages.
+        what: arrives there, in the plural.
+        to_do: what the person at the rig does about it.
+    """
+
+    def __init__(self, where: str, what: str, to_do: str = "check cable, ground and baud rate") -> None:
+        self._where, self._what, self._to_do = where, what, to_do
+        self._newest: deque[bool] = deque(maxlen=LOOKED_AT)
+
+    def forget(self) -> None:
+        """Judge by later ones only."""
+        self._newest.clear()
+
+    def good(self) -> None:
+        """One arrived whole."""
+        self._newest.append(False)
+
+    def damaged(self, found: str) -> None:
+        """One was damaged. Raises DamagedError: more than DAMAGED_ALLOWED of the last ones."""
+        self._newest.append(True)
+        if sum(self._newest) > DAMAGED_ALLOWED:
+            raise DamagedError(
+                f"{self._where}: {sum(self._newest)} of the last {len(self._newest)} {self._what} damaged, "
+                f"allowed: {DAMAGED_ALLOWED} of {LOOKED_AT}; newest: {found}; {self._to_do}"
+            )
+
+
+class BadFrameError(ValueError):
+    """A damaged or unexpected answer; raised by its decoder."""

@@ -1,16 +1,18 @@
-"""What the driver types of motor controllers of several makers have in common."""
+"""What motor controllers of several makers have in common: their driver types, and what they measure of their power."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pkgutil import resolve_name
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
+import msgspec
 from typing_extensions import override
 
 from drivers.checks import load_problems, timeout_problems
 from drivers.device_sections import DeviceSection
 from drivers.driver_type import MotorsType, RigSetup
+from drivers.messages import PowerSample
 from drivers.section import Problem
 
 S = TypeVar("S", bound=DeviceSection)
@@ -57,3 +59,27 @@ class MotorControllersType(MotorsType[S]):
         depends_on = tuple(f"devices.{self.role}.{key}" for key in self.line_keys)
         yield from load_problems(self.role, section.baud, self.line_loads(section, rig), depends_on)
         yield from timeout_problems(*self.timeout(section), section.rate_hz, self.role)
+
+
+class ControllerPower(NamedTuple):
+    """Newest readings of one controller.
+
+    Attributes:
+        t_ns: when the oldest was taken [ns]; -1 before all have been.
+        readings: by field of `PowerSample`: of its motors by wheel, or one number of the controller.
+    """
+
+    t_ns: int
+    readings: Mapping[str, float | Mapping[int, float]]
+
+
+def power_sample(controllers: Iterable[ControllerPower]) -> PowerSample:
+    """The readings of all controllers, which are of one kind and together have every wheel."""
+    each = tuple(controllers)
+    fields: dict[str, Any] = {}
+    for field in each[0].readings:
+        values = [state.readings[field] for state in each]
+        by_wheel = {wheel: value for item in values if isinstance(item, Mapping) for wheel, value in item.items()}
+        fields[field] = tuple(by_wheel[wheel] for wheel in sorted(by_wheel)) if by_wheel else tuple(values)
+    unread = PowerSample.unread(len(fields["current_A"]), len(each))
+    return msgspec.structs.replace(unread, t_ns=min(state.t_ns for state in each), **fields)

@@ -7,9 +7,8 @@ from collections.abc import Callable
 import msgspec
 
 from drivers.dimetix import protocol
-from drivers.dimetix.protocol import DistanceReply
+from drivers.dimetix.protocol import ERRORS, DistanceReply
 from drivers.dimetix.section import DimetixSection
-from drivers.dimetix.status import ERRORS
 from drivers.driver_type import InstrumentSetup
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError, DeviceIdentity, Health

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from drivers.checks import load_problems
-from drivers.dimetix.protocol import LEAST_MS, MESSAGE_BYTES
+from drivers.dimetix.protocol import LEAST_MS, MESSAGE_BYTES, STATUSES
 from drivers.dimetix.section import DimetixSection
-from drivers.dimetix.status import STATUSES
 from drivers.driver_type import InstrumentType, LineLoad, OnePort, RigSetup
 from drivers.host import line_time_s
 from drivers.section import Problem

@@ -1,4 +1,4 @@
-"""Valves on Modbus coils: the registry's entry."""
+"""Valves, load amplifiers and joint encoders on Modbus: the registry's entries."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from drivers.checks import (
+    channel_problems,
+    each_once,
     load_problems,
     regulator_problems,
+    repeated,
     timeout_problems,
     valve_problems,
 )
-from drivers.driver_type import Connection, LineLoad, RigSetup, ValvesType, numbered
-from drivers.modbus.section import ModbusValvesSection
+from drivers.driver_type import Connection, InstrumentType, LineLoad, LoadsType, OnePort, RigSetup, ValvesType, numbered
+from drivers.host import line_time_s
+from drivers.modbus.section import EncoderRegister, ModbusJointsSection, ModbusLoadsSection, ModbusValvesSection
 from drivers.section import Problem
 
 if TYPE_CHECKING:
@@ -40,7 +44,7 @@ class ModbusType(ValvesType[ModbusValvesSection]):
         placed = section.can_trigger or not rig.valves.trigger
         if wrong or not placed or not rig.valves.outputs or not _is_whole(section, rig):
             return  # a number without a name has no meaning
-        from drivers.modbus.limits import problems
+        from drivers.modbus.valve_requests import problems
 
         yield from (wrong := problems(self.requests(section, rig)))
         if not wrong:
@@ -88,7 +92,7 @@ class ModbusType(ValvesType[ModbusValvesSection]):
     def simulated_ports(
         self, section: ModbusValvesSection | None, rig: RigSetup, ports: PlantPorts
     ) -> Mapping[str, SimulatedPort]:
-        from drivers.modbus.simulated.rig_part import simulated_ports
+        from drivers.modbus.simulated.relay_board import simulated_ports
 
         free = len(rig.valves.valves) if rig.valves.trigger else None
         section = section or ModbusValvesSection(driver="modbus", flash_on=True, camera_trigger=free)
@@ -137,3 +141,136 @@ def _scale_problems(section: ModbusValvesSection) -> Iterator[Problem]:
 
 
 MODBUS = ModbusType()
+
+
+class _ModbusLoadsType(OnePort[ModbusLoadsSection], LoadsType[ModbusLoadsSection]):
+    """Leg sensors and load cell on a polled amplifier."""
+
+    name = "modbus"
+    settings = ModbusLoadsSection
+    device = "drivers.modbus.amplifier:ModbusAmplifier"
+    endpoint = "amplifier"
+    even = False
+
+    @override
+    def check(self, section: ModbusLoadsSection, rig: RigSetup) -> Iterator[Problem]:
+        problems = list(channel_problems([item.channel for item in section.inputs], rig))
+        yield from problems
+        if rig.loads is None or problems:
+            return
+        if rig.loads.block_samples != 1:
+            found = f"{rig.loads.block_samples} samples in a block"
+            allowed = f"{1e3 / rig.loads.rate_hz:g}, one sample: an amplifier on Modbus is polled sample by sample"
+            yield Problem("loads.block_ms", found, allowed, ("loads.rate_hz", "devices.loads.driver"))
+        if wrong := section.wrong(rig.loads.rate_hz):
+            found = f"load amplifier: {'; '.join(wrong)}"
+            yield Problem("devices.loads.inputs", found, "registers and a rate that fit", ("loads.rate_hz",))
+        else:
+            bytes_s = sum(len(request.frame) + request.length for request in section.requests()) * rig.loads.rate_hz
+            load = LineLoad(section.port, line_time_s(bytes_s, section.baud, section.characters))
+            yield from load_problems("loads", section.baud, [load], ())
+
+    @override
+    def busy(self, section: ModbusLoadsSection, rig: RigSetup) -> float:
+        assert rig.loads is not None  # else the section would have been refused
+        return section.poll_s() * rig.loads.rate_hz
+
+    @override
+    def simulated_ports(
+        self, section: ModbusLoadsSection | None, rig: RigSetup, ports: PlantPorts
+    ) -> Mapping[str, SimulatedPort]:
+        if section is None or ports.readings is None or rig.loads is None:
+            return {}
+        from drivers.modbus import protocol
+        from drivers.modbus.simulated.amplifier import Amplifier
+        from drivers.sim.protocol.line import SimulatedPort
+
+        device, silence_ns = Amplifier(ports.readings, section, rig.loads.channels), protocol.silence_ns(section.baud)
+        return {"amplifier": SimulatedPort(device, section.baud, silence_ns, characters=section.characters)}
+
+
+MODBUS_LOADS = _ModbusLoadsType()
+
+
+_JOINTS_KEY = "devices.joints"
+# An encoder needs this time in addition to the line time, and so does an adapter.
+_ANSWERS_WITHIN_MS = 4.0
+
+
+class _ModbusJointsType(OnePort[ModbusJointsSection], InstrumentType[ModbusJointsSection]):
+    """Absolute encoders of joints on one line."""
+
+    name = "modbus"
+    role = "joints"
+    settings = ModbusJointsSection
+    device = "drivers.modbus.encoders:ModbusEncoders"
+    endpoint = "encoders"
+
+    @override
+    def check(self, section: ModbusJointsSection, rig: RigSetup) -> Iterator[Problem]:
+        if (setup := rig.instruments.get(self.role)) is None:
+            return
+        names = [encoder.joint for encoder in section.encoders]
+        problems = list(
+            each_once(f"{_JOINTS_KEY}.encoders", "joint", names, setup.channels, ("joints.encoders", "rover.type"))
+        )
+        for address, count in repeated(encoder.address for encoder in section.encoders):
+            problems.append(Problem(f"{_JOINTS_KEY}.encoders", f"address {address} {count} times", "each address once"))
+        for encoder in section.encoders:
+            if encoder.counts_per_turn > 1 << encoder.bits:
+                found = f"{encoder.counts_per_turn} counts per turn of {encoder.joint}"
+                allowed = f"at most {1 << encoder.bits}, which {encoder.bits} bits can tell apart"
+                problems.append(Problem(f"{_JOINTS_KEY}.encoders", found, allowed))
+        yield from problems
+        if not problems:
+            yield from self._rate_problems(section, setup.rate_hz, self.line_loads(section, rig))
+
+    @override
+    def line_loads(self, section: ModbusJointsSection, rig: RigSetup) -> Sequence[LineLoad]:
+        return [LineLoad(section.port, section.bytes_s() * rig.instruments[self.role].rate_hz)]
+
+    @override
+    def busy(self, section: ModbusJointsSection, rig: RigSetup) -> float:
+        return section.poll_s() * rig.instruments[self.role].rate_hz
+
+    @override
+    def simulated_ports(
+        self, section: ModbusJointsSection | None, rig: RigSetup, ports: PlantPorts
+    ) -> Mapping[str, SimulatedPort]:
+        instrument, setup = ports.instruments.get(self.role), rig.instruments.get(self.role)
+        if instrument is None or setup is None:
+            return {}
+        from drivers.modbus import protocol
+        from drivers.modbus.simulated.encoders import EncoderBus
+        from drivers.sim.protocol.line import SimulatedPort
+
+        given = section or _typical(setup.channels)
+        by_joint = {encoder.joint: encoder for encoder in given.encoders}
+        bus = EncoderBus(instrument, [by_joint[name] for name in setup.channels], given.baud)
+        return {
+            "encoders": SimulatedPort(bus, given.baud, protocol.silence_ns(given.baud), characters=given.characters)
+        }
+
+    def _rate_problems(
+        self, section: ModbusJointsSection, rate_hz: float, loads: Sequence[LineLoad]
+    ) -> Iterator[Problem]:
+        """Whether all encoders can be read at the rate of the config."""
+        if section.answer_timeout_ms < (least_ms := 1e3 * section.longest_answer_s() + _ANSWERS_WITHIN_MS):
+            found, allowed = f"{section.answer_timeout_ms:g}", f"at least {least_ms:.0f} at {section.baud} baud"
+            yield Problem(f"{_JOINTS_KEY}.answer_timeout_ms", found, allowed, (f"{_KEY}.baud",))
+        too_slow = list(load_problems("joints", section.baud, loads, (f"{_JOINTS_KEY}.encoders",)))
+        yield from too_slow
+        if not too_slow and (poll_s := section.poll_s()) * rate_hz > 1.0:
+            most = f"at most {1.0 / poll_s:.1f}, for {len(section.encoders)} encoders at {section.baud} baud"
+            yield Problem("joints.rate_hz", f"{rate_hz:g}", most, (f"{_JOINTS_KEY}.baud", f"{_KEY}.encoders"))
+
+
+def _typical(joints: Sequence[str]) -> ModbusJointsSection:
+    """Encoders as of a typical lab: addresses from 1 on, the position in input registers 1 and 2."""
+    encoders = tuple(
+        EncoderRegister(joint=joint, address=number, register_number=1) for number, joint in enumerate(joints, 1)
+    )
+    return ModbusJointsSection(driver="modbus", encoders=encoders)
+
+
+MODBUS_JOINTS = _ModbusJointsType()

@@ -87,7 +87,7 @@ class OutputWatchdog(Section):
         return round(self.timeout_ms / self.ms_per_count)
 
 
-class RegulatorRegisters(MovedRegulators[_RegulatorPlace]):
+class _RegulatorRegisters(MovedRegulators[_RegulatorPlace]):
     """Regulators that are moved during a run, behind holding registers."""
 
     __pydantic_extra__: dict[str, _RegulatorPlace] = Field(init=False)
@@ -123,7 +123,7 @@ class ModbusValvesSection(ValvesSection):
     flash_s: float = Field(0.5, ge=0.1, le=10, description="after so long")
     pressure_registers: PressureRegisters | None = Field(None, description="of the chambers; null: not measured")
     regulator: _RegulatorRegister | None = Field(None, description="proportional regulator; null: set by hand")
-    regulators: RegulatorRegisters | None = Field(
+    regulators: _RegulatorRegisters | None = Field(
         None, description="those that are moved during a run (cylinders.regulators); null: none"
     )
     camera_trigger: int | None = Field(

@@ -17,7 +17,7 @@ import msgspec
 
 from drivers.driver_type import RigSetup
 from drivers.host import COMPUTER, SLICE_S, Alive, Host
-from drivers.interfaces import DeviceError, Health, StopFrames
+from drivers.interfaces import DeviceError, Health, StopFrames, ValvesDevice
 from drivers.messages import ValveCommand, ValveSample
 from drivers.modbus import regulators, valve_requests
 from drivers.modbus.line import RtuLine, of_both
@@ -29,8 +29,8 @@ from drivers.modbus.valve_requests import REFRESH_AT, ValveRequests, runs
 NAME = "Modbus valves"
 
 
-class ModbusValves:
-    """A `PolledDevice`: writes and reads touch memory only, each step makes one transaction.
+class ModbusValves(ValvesDevice):
+    """Writes and reads touch memory only, each step makes one transaction.
 
     It powers nothing and opens no regulator until the safe command and then another have been written: after opening,
     after a failure, and after a silence in which a device has switched off by itself.

@@ -61,8 +61,7 @@ class _CalibratedType(ChannelCalibration):
         host: Host = COMPUTER,
         alive: Alive = lambda: None,
     ) -> dict[str, float]:
-        from drivers.ni.channel_calibration import shunt_gains
-        from drivers.ni.channels import task_of
+        from drivers.ni.channels import shunt_gains, task_of
 
         return shunt_gains(task_of(section, rig), channels, shunt, host, alive)
 
@@ -70,8 +69,7 @@ class _CalibratedType(ChannelCalibration):
     def teds(
         self, section: Any, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> dict[str, Teds | None]:
-        from drivers.ni.channel_calibration import read_teds
-        from drivers.ni.channels import task_of
+        from drivers.ni.channels import read_teds, task_of
 
         return read_teds(task_of(section, rig), host, alive)
 
@@ -91,7 +89,7 @@ class NiDaqType(_ByServer[NiDaqSection], _CalibratedType, DaqType[NiDaqSection])
 
     @override
     def simulated_server(self, setup: ServerSetup) -> SimulatedServer:
-        from drivers.ni.simulated.rig_part import NiRigPart
+        from drivers.ni.simulated.server import NiRigPart
 
         return NiRigPart(setup)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from drivers.driver_type import RigSetup
 from drivers.host import COMPUTER, SLICE_S, Alive, Host
-from drivers.interfaces import DeviceError, Health, LinkLostError, StopFrames
+from drivers.interfaces import DeviceError, Health, LinkLostError, StopFrames, ValvesDevice
 from drivers.messages import ValveCommand, ValveSample
 from drivers.ni.section import MOST_V, NiValvesSection, chassis_of
 from drivers.ni.session import NiSession
@@ -24,7 +24,7 @@ LINES_TASK, WATCHDOG_TASK = "rover_hil_valves", "rover_hil_watchdog"
 OUTPUTS_TASK, PRESSURE_TASK = "rover_hil_regulators", "rover_hil_pressure"
 
 
-class ValveChannels:
+class _ValveChannels:
     """The channels of a rig's valves, regulators and pressure sensors.
 
     Args:
@@ -64,7 +64,7 @@ class ValveChannels:
         return tuple([min(self._zero_V + pressure_Pa * 1e-3 * self._VpkPa, MOST_V) for pressure_Pa in pressures_Pa])
 
 
-class NiValves:
+class NiValves(ValvesDevice):
     """Valves, all lines of them written at once, and regulators, likewise.
 
     After opening, valves stay off and moved regulators closed until the safe command has been written; only then is
@@ -81,7 +81,7 @@ class NiValves:
     def __init__(
         self, section: NiValvesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> None:
-        self._channels, self._host, self._alive = ValveChannels(section, rig), host, alive
+        self._channels, self._host, self._alive = _ValveChannels(section, rig), host, alive
         self._session, self._period_ns = NiSession(DEVICE, section.server, alive, host), round(1e9 / section.rate_hz)
         valves = rig.valves
         self._tasks: list[Any] = []

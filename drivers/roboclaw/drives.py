@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from drivers.driver_type import RigSetup
 from drivers.host import COMPUTER, Alive, Host
 from drivers.messages import DriveCommand, DriveSample, SpeedSet
-from drivers.power import power_sample
+from drivers.motor_controllers import power_sample
 from drivers.roboclaw.motor_layout import RoboClawWheels
 from drivers.roboclaw.motors import RoboClawMotors
 from drivers.roboclaw.protocol import FULL_DUTY, CommandCode

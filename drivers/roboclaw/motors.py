@@ -13,8 +13,7 @@ from drivers.interfaces import ControllerState, DeviceError, Health, LinkLostErr
 from drivers.messages import DriveCommand, DriveSample, JointCommand, JointSample
 from drivers.roboclaw.motor_layout import STATUS_HZ, RoboClawMotorLayout
 from drivers.roboclaw.protocol import SLOW, CommandCode
-from drivers.roboclaw.stops import StopSequence
-from drivers.roboclaw.unit import Unit
+from drivers.roboclaw.unit import StopSequence, Unit
 from drivers.serial.link import OvertakenError, SerialLink
 
 Command = TypeVar("Command", DriveCommand, JointCommand)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from drivers.driver_type import RigSetup
 from drivers.host import COMPUTER, Alive, Host
-from drivers.interfaces import DeviceError
+from drivers.interfaces import DeviceError, ServosDevice
 from drivers.messages import JointCommand, JointSample
-from drivers.power import power_sample
+from drivers.motor_controllers import power_sample
 from drivers.roboclaw import protocol
 from drivers.roboclaw.motor_layout import RoboClawJoints
 from drivers.roboclaw.motors import RoboClawMotors
@@ -24,7 +24,7 @@ _SET_PID = (CommandCode.SET_POSITION_PID_M1, CommandCode.SET_POSITION_PID_M2)
 _SET_COUNT = (CommandCode.SET_COUNT_M1, CommandCode.SET_COUNT_M2)
 
 
-class RoboClawServos(RoboClawMotors[JointCommand, JointSample]):
+class RoboClawServos(RoboClawMotors[JointCommand, JointSample], ServosDevice):
     """Servos: see `RoboClawMotors`.
 
     A controller with an incremental encoder that was without power does not know where its joint stands: it is refused,

@@ -8,11 +8,11 @@ from typing import Any
 
 from typing_extensions import override
 
-from drivers.joint_scale import JointScale
 from drivers.roboclaw import protocol
 from drivers.roboclaw.motor_layout import RoboClawController
 from drivers.roboclaw.protocol import FULL_DUTY, PositionPid
 from drivers.roboclaw.simulated import ControllersOnBus, SimMotor
+from drivers.servo_section import JointScale
 from drivers.sim.protocol.plant_ports import Servos
 from drivers.sim.protocol.servo_faults import FaultyServos, PositionProfile
 

@@ -7,7 +7,7 @@ from enum import Enum
 
 from drivers.host import Alive, Host
 from drivers.interfaces import ControllerState, DeviceError, DeviceIdentity
-from drivers.power import ControllerPower
+from drivers.motor_controllers import ControllerPower
 from drivers.reported import DeviceReport
 from drivers.roboteq import motor_layout, protocol, status
 from drivers.roboteq.motor_layout import FAULTS, FLAGS, SLOW, STOP, RoboteqMotorLayout, RoboteqPort

@@ -10,7 +10,7 @@ from drivers.driver_type import RigSetup
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError
 from drivers.messages import DriveCommand, DriveSample
-from drivers.power import power_sample
+from drivers.motor_controllers import power_sample
 from drivers.roboteq import protocol
 from drivers.roboteq.controller import RoboteqController
 from drivers.roboteq.motor_layout import RoboteqWheels

@@ -11,9 +11,9 @@ import math
 
 from drivers.driver_type import RigSetup
 from drivers.host import COMPUTER, Alive, Host
-from drivers.interfaces import DeviceError
+from drivers.interfaces import DeviceError, ServosDevice
 from drivers.messages import JointCommand, JointSample
-from drivers.power import power_sample
+from drivers.motor_controllers import power_sample
 from drivers.roboteq import protocol
 from drivers.roboteq.controller import RoboteqController
 from drivers.roboteq.motor_layout import RPM, SPEEDS, RoboteqJoints
@@ -22,7 +22,7 @@ from drivers.roboteq.protocol import Exchange
 from drivers.roboteq.section import RoboteqServosSection
 
 
-class RoboteqServos(RoboteqMotors[JointCommand, JointSample]):
+class RoboteqServos(RoboteqMotors[JointCommand, JointSample], ServosDevice):
     """Servos: see `RoboteqMotors`. What happens after a loss of power is as with `RoboClawServos`.
 
     Args:

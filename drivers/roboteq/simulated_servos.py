@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from drivers.joint_scale import JointScale
 from drivers.roboteq import protocol
 from drivers.roboteq.motor_layout import RPM
 from drivers.roboteq.simulated import SimRoboteq
+from drivers.servo_section import JointScale
 from drivers.sim.protocol.plant_ports import NEVER_NS, Servos
 from drivers.sim.protocol.servo_faults import FaultyServos, PositionProfile
 

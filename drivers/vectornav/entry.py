@@ -15,9 +15,8 @@ from drivers.checks import load_problems
 from drivers.driver_type import InstrumentType, LineLoad, OnePort, RigSetup
 from drivers.host import line_time_s
 from drivers.section import Problem
-from drivers.vectornav.protocol import IMU_BYTES, RATES_HZ
+from drivers.vectornav.protocol import IMU_BYTES, RATES_HZ, STATUSES
 from drivers.vectornav.section import VectorNavSection
-from drivers.vectornav.status import STATUSES
 
 if TYPE_CHECKING:
     from drivers.sim.protocol.line import SimulatedPort

@@ -20,9 +20,8 @@ from hil.config.model_parameters import nominal_rig
 from hil.estimation.soil.soil_filter import SOIL, STATES, make_filter, make_wheels, update
 from models.kernels.bound import BoundArguments
 from models.plant import RigParameters
-from models.rover.capture_arm import CaptureArmParameters
 from models.rover.rover import Rover
-from models.rover.space_arm import JOINTS
+from models.rover.space_arm import JOINTS, CaptureArmParameters
 from models.rover.tree import Tree
 from models.vehicle import Scene, VehicleModel, VehicleState, run_bound
 from models.wheel import CrownedWheel, FlexibleWheel, RigidWheel, Ring, many

@@ -19,7 +19,7 @@ from hil.control.load_program import find_torques, make_program
 from hil.control.load_state import SteadyLoads
 from hil.messages.load_limits import SOLVER, LoadLimits, require_shares
 from hil.messages.loads import LoadGoal, LoadMode
-from models.actuators.cylinder_forces import CylinderForces
+from models.actuators.linkage import CylinderForces
 from models.kernels.bound import BoundArguments
 from models.rover.rover import Rover
 from models.statics import RoverStatics

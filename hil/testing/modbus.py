@@ -15,8 +15,7 @@ from drivers.modbus.section import (
 )
 from drivers.modbus.simulated.amplifier import Amplifier
 from drivers.modbus.simulated.encoders import EncoderBus
-from drivers.modbus.simulated.outputs import AnalogOutputs
-from drivers.modbus.simulated.relay_board import RelayBoard
+from drivers.modbus.simulated.relay_board import AnalogOutputs, RelayBoard
 from drivers.modbus.simulated.rtu import RtuBus
 from drivers.modbus.valve_requests import ChamberRegisters, Regulator
 from hil.testing.bench import LineDevice, Place

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from threading import RLock
 from typing import Any
 
-from drivers.joint_scale import HOME, JointScale
 from drivers.roboclaw.motor_layout import RoboClawController
 from drivers.roboclaw.simulated import RoboClawBus, SimMotor, SimRoboClaw
 from drivers.roboclaw.simulated_servos import RoboClawServoBus
 from drivers.roboteq.simulated import RoboteqDevice
+from drivers.servo_section import HOME, JointScale
 from hil.testing.bench import LineDevice, Place
 from hil.testing.wheels import Wheel, Wheels
 

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import grpc
 
 from drivers.host import SLICE_S, Host
+from drivers.rpc.channel import CallError, unavailable
 from drivers.rpc.server import Handler
-from drivers.rpc.status import CallError, unavailable
 from drivers.sim.virtual.schedule import NEVER_NS, Actor, VirtualTime
 
 

@@ -39,7 +39,7 @@ class FilmedPlate(NamedTuple):
         angle: to the ground [rad].
         foot: world x [m], or along the ground that `stand` says.
         centroid: of the sensors, across and up from the contact point of a smooth wheel [m].
-        stand: (wheels, 4, 3) where it stands on ground that is not level, models.terrain.stand; None: it is level.
+        stand: (wheels, 4, 3) where it stands on ground that is not level, models.terrain.surface; None: it is level.
     """
 
     angle: float

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from drivers.calibration_sheets import CalibrationDate
+from drivers.section import CalibrationDate
 from hil.config.problems import Problem
 from hil.config.schema.base import Section
 from hil.config.schema.experiment_section import ExperimentSection, WholeConfig

@@ -25,10 +25,10 @@ from drivers.extensions import ExtensionError, installed_names, load_installed
 from drivers.section import Listed
 from hil.config.problems import CrossCheckError, Problem
 from hil.config.schema.base import Section
-from models.rover.chassis import ChassisParameters
 from models.rover.imported import IMPORTED, imported
 from models.rover.locks import locked
 from models.rover.parameters import STEERING, Parameters, RoverQuantity
+from models.rover.parametric import ChassisParameters
 from models.rover.registry import VEHICLES
 from models.rover.tree import Tree
 

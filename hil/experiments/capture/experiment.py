@@ -28,7 +28,7 @@ from hil.experiments.claim import Claim
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary_table import quantity
 from hil.messages.stages import ByServo, Estimate, Goal, Prediction, Samples
-from models.rover.arm_names import GRAPPLE, PAYLOAD
+from models.rover.space_arm import GRAPPLE, PAYLOAD
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

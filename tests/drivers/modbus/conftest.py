@@ -12,8 +12,7 @@ from drivers.driver_type import RigSetup
 from drivers.messages import ValveCommand, ValveSample
 from drivers.modbus import protocol, valve_requests
 from drivers.modbus.section import ModbusValvesSection, PressureRegisters
-from drivers.modbus.simulated.outputs import AnalogOutputs
-from drivers.modbus.simulated.relay_board import RelayBoard
+from drivers.modbus.simulated.relay_board import AnalogOutputs, RelayBoard
 from drivers.modbus.simulated.rtu import RtuBus
 from drivers.modbus.valve_requests import ChamberRegisters
 from drivers.modbus.valves import ModbusValves

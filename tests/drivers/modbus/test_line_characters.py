@@ -17,7 +17,7 @@ from drivers.modbus.encoders import ModbusEncoders
 from drivers.modbus.section import AmplifierInput, EncoderRegister, ModbusJointsSection, ModbusLoadsSection
 from drivers.modbus.simulated.amplifier import Amplifier
 from drivers.modbus.simulated.encoders import EncoderBus
-from drivers.modbus.simulated.rig_part import simulated_ports
+from drivers.modbus.simulated.relay_board import simulated_ports
 from drivers.modbus.valve_requests import ValveRequests
 from drivers.sim.protocol.line import SimulatedPort
 from hil.testing.bench import VirtualBench

@@ -8,7 +8,7 @@ from pymodbus.client import ModbusSerialClient
 from drivers.modbus import protocol
 from drivers.modbus.protocol import Function
 from drivers.modbus.section import OutputWatchdog
-from drivers.modbus.simulated.outputs import AnalogOutputs
+from drivers.modbus.simulated.relay_board import AnalogOutputs
 from drivers.modbus.simulated.rtu import RtuBus
 from drivers.modbus.valve_requests import Regulator
 

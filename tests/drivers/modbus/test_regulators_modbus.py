@@ -12,8 +12,7 @@ from drivers.messages import ValveCommand
 from drivers.modbus import protocol
 from drivers.modbus.protocol import Function
 from drivers.modbus.section import OutputWatchdog
-from drivers.modbus.simulated.outputs import AnalogOutputs
-from drivers.modbus.simulated.relay_board import RelayBoard
+from drivers.modbus.simulated.relay_board import AnalogOutputs, RelayBoard
 from drivers.modbus.simulated.rtu import RtuBus
 from drivers.modbus.valve_requests import Regulator
 from drivers.sim.protocol.line import LineFault

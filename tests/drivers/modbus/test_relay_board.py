@@ -7,8 +7,7 @@ from pymodbus.client import ModbusSerialClient
 
 from drivers.modbus import protocol
 from drivers.modbus.protocol import Code, Function
-from drivers.modbus.simulated.outputs import AnalogOutputs
-from drivers.modbus.simulated.relay_board import RelayBoard
+from drivers.modbus.simulated.relay_board import AnalogOutputs, RelayBoard
 from drivers.modbus.simulated.rtu import RtuBus
 
 from .conftest import chambers

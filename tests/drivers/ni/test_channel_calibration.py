@@ -8,9 +8,8 @@ import pytest
 from drivers.channel_calibration import Shunt, Teds
 from drivers.host import COMPUTER
 from drivers.interfaces import DeviceError
-from drivers.modbus.amplifier_entry import MODBUS_LOADS
-from drivers.ni.channel_calibration import read_teds, shunt_gains
-from drivers.ni.channels import NiChannel, NiTask
+from drivers.modbus.entry import MODBUS_LOADS
+from drivers.ni.channels import NiChannel, NiTask, read_teds, shunt_gains
 from drivers.ni.section import NiLoadsSection
 
 WIRE = 0.98  # of a bridge's output arrives

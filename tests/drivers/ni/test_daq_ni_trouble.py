@@ -15,7 +15,7 @@ import pytest
 from nidaqmx._stubs.nidaqmx_pb2_grpc import NiDAQmxStub
 from nidaqmx.constants import AcquisitionType
 
-from drivers.extras import install_command
+from drivers.extensions import install_command
 from drivers.interfaces import DeviceError, LinkLostError, SamplesLostError
 from drivers.ni import session as ni_session
 from drivers.ni.simulated.parts import ServerFault

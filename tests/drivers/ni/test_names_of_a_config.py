@@ -6,7 +6,7 @@ import pytest
 
 from drivers.host import COMPUTER
 from drivers.interfaces import DeviceError
-from drivers.ni.simulated.rig_part import NiRigPart
+from drivers.ni.simulated.server import NiRigPart
 from drivers.sim.server import ServerSetup
 from hil.config import load_config
 from hil.config.rig_setup import rig_setup

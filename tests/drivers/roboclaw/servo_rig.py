@@ -7,14 +7,13 @@ from unittest import mock
 import msgspec
 
 from drivers.driver_type import RigSetup, ServoSetup
-from drivers.joint_scale import HOME, JointScale
 from drivers.messages import JointCommand
 from drivers.roboclaw import motor_layout
 from drivers.roboclaw.motor_layout import RoboClawController
 from drivers.roboclaw.section import RoboClawServosSection
 from drivers.roboclaw.servos import RoboClawServos
 from drivers.roboclaw.simulated_servos import RoboClawServoBus
-from drivers.servo_section import CountedServosSection
+from drivers.servo_section import HOME, CountedServosSection, JointScale
 from drivers.sim.protocol.line import LineFault
 
 COUNTS = 36_000.0

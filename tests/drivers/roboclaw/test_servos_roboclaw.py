@@ -9,9 +9,9 @@ from basicmicro import Basicmicro
 
 from drivers.host import COMPUTER
 from drivers.interfaces import DamagedError, DeviceError, LinkLostError
-from drivers.joint_scale import HOME
 from drivers.roboclaw import protocol
 from drivers.roboclaw.protocol import CommandCode, PositionPid
+from drivers.servo_section import HOME
 
 from .servo_rig import COUNTS, NAMES, ServoRig, cut, go, scale
 

@@ -8,13 +8,13 @@ import pytest
 
 from drivers.driver_type import RigSetup
 from drivers.interfaces import DeviceError, LinkLostError
-from drivers.joint_scale import HOME, JointScale
 from drivers.messages import JointCommand
 from drivers.roboteq import motor_layout
 from drivers.roboteq.protocol import Exchange
 from drivers.roboteq.section import RoboteqServosSection
 from drivers.roboteq.servos import RoboteqServos
 from drivers.roboteq.simulated_servos import RoboteqServoDevice
+from drivers.servo_section import HOME, JointScale
 from drivers.sim.protocol.line import LineFault
 from tests.drivers.roboclaw.servo_rig import NAMES, SERVOS, InstantJoints, with_scales
 

@@ -9,8 +9,7 @@ from hil.control.allocation import Allocator
 from hil.control.load_state import SteadyLoads
 from hil.messages.load_limits import LIMIT_NAMES, LoadLimits, binding_names
 from hil.messages.loads import LoadGoal, LoadMode
-from models.actuators.cylinder_forces import CylinderForces
-from models.actuators.linkage import Linkage
+from models.actuators.linkage import CylinderForces, Linkage
 from models.rover import rcp
 from models.statics import RoverStatics
 
