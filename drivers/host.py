@@ -209,18 +209,18 @@ class _PatientPort:
         fcntl.ioctl(port.fileno(), termios.TIOCEXCL)
 
     def close(self) -> None:
-        """See `SerialPort`. Others may open the port from now on, also while the watchdog still has it."""
+        """Others may open the port from now on, also while the watchdog still has it."""
         with suppress(OSError, termios.error):  # it is gone, or closed already
             fcntl.ioctl(self._port.fileno(), termios.TIOCNXCL)
         self._port.close()
 
     @property
     def in_waiting(self) -> int:
-        """See `SerialPort`."""
+        """Bytes that have come."""
         return int(self._port.in_waiting)
 
     def read(self, size: int, /) -> bytes:
-        """See `SerialPort`."""
+        """Returns at most so many bytes that have come."""
         until_ns = time.monotonic_ns() + round(SLICE_S * 1e9)
         while (come := self._port.in_waiting) < size and time.monotonic_ns() < until_ns:
             time.sleep(LOOK_S)
@@ -228,7 +228,7 @@ class _PatientPort:
         return data
 
     def write(self, data: bytes, /) -> int:
-        """See `SerialPort`. Raises OSError: the port is gone, or has not taken the bytes within WRITE_S."""
+        """Raises OSError: the port is gone, or has not taken the bytes within WRITE_S."""
         until_ns, sent = time.monotonic_ns() + round(WRITE_S * 1e9), 0
         while sent < len(data):
             with suppress(BlockingIOError):
@@ -247,18 +247,18 @@ class HostComputer:
     sleep = staticmethod(time.sleep)
 
     def rest(self, seconds: float) -> None:
-        """See `Host`: here nobody writes commands from another process."""
+        """Sleep: here nobody writes commands from another process."""
         self.sleep(max(seconds, 0.0))
 
     def open_serial(self, port: str, baud: int, characters: Characters = "8n1") -> SerialPort:
-        """See `Host`."""
+        """Open a serial port of this computer for a driver alone."""
         import serial  # not every process that reads the clock has ports
 
         form = _form(port, characters)
         return _PatientPort(serial.Serial(port, baud, **form, timeout=0, write_timeout=0, exclusive=True))
 
     def open_shared(self, port: str, baud: int | None, characters: Characters = "8n1") -> SharedPort:
-        """See `Host`."""
+        """Open a serial port next to the driver that has it."""
         if baud is None:
             return Descriptor(os.open(port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC))
         import serial
@@ -271,11 +271,11 @@ class HostComputer:
             opened.close()
 
     def open_datagrams(self, address: str) -> DatagramPort:
-        """See `Host`."""
+        """Open a UDP port to a device."""
         return UdpPort(address, SLICE_S)
 
     def open_channel(self, server: str, alive: Callable[[], None]) -> Any:
-        """See `Host`."""
+        """Open a channel to a device server."""
         from drivers.rpc.channel import Channel  # not every process has a device server
 
         return Channel(server, alive, SLICE_S)
@@ -312,7 +312,7 @@ def host_and_port(address: str) -> tuple[str, int]:
     return host, int(port)
 
 
-class UdpPort:
+class UdpPort(DatagramPort):
     """A `drivers.host.DatagramPort` of this computer.
 
     It is not connected to one port of the other computer: a device may answer from another one than it is asked at.
@@ -343,13 +343,13 @@ class UdpPort:
             self._socket.close()
             raise
 
+    @override
     def send(self, data: bytes, /) -> None:
-        """See `drivers.host.DatagramPort`."""
         self._socket.settimeout(self._slice_s)
         self._socket.sendto(data, self._to)
 
+    @override
     def receive(self, *, wait: bool) -> bytes | None:
-        """See `drivers.host.DatagramPort`."""
         left_s, until_s = self._slice_s, time.monotonic() + self._slice_s
         try:
             while left_s > 0.0:  # datagrams of others do not make it longer
@@ -363,6 +363,6 @@ class UdpPort:
             pass
         return None
 
+    @override
     def close(self) -> None:
-        """See `drivers.host.DatagramPort`."""
         self._socket.close()

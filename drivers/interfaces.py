@@ -194,8 +194,15 @@ class StopFrames(msgspec.Struct, frozen=True):
     characters: Characters = "8n1"
 
 
-class DrivesDevice(PolledDevice, Source[DriveSample], Sink[DriveCommand], Protocol):
-    """Wheel drives whose transactions take their time."""
+class ValvesDevice(PolledDevice, Source[ValveSample], Sink[ValveCommand], Protocol):
+    """Valves whose transactions take their time."""
+
+    def stop_frames(self) -> tuple[StopFrames, ...]:
+        """Frames that stop the devices without their driver; empty: they stop by themselves."""
+
+
+class _MotorControllers(PolledDevice, Protocol):
+    """Motor controllers whose transactions take their time."""
 
     def states(self) -> tuple[ControllerState, ...]:
         """State that each controller reports."""
@@ -204,21 +211,12 @@ class DrivesDevice(PolledDevice, Source[DriveSample], Sink[DriveCommand], Protoc
         """Frames that stop the devices without their driver; empty: they stop by themselves."""
 
 
-class ValvesDevice(PolledDevice, Source[ValveSample], Sink[ValveCommand], Protocol):
-    """Valves whose transactions take their time."""
-
-    def stop_frames(self) -> tuple[StopFrames, ...]:
-        """See DrivesDevice."""
+class DrivesDevice(_MotorControllers, Source[DriveSample], Sink[DriveCommand], Protocol):
+    """Wheel drives."""
 
 
-class ServosDevice(PolledDevice, Source[JointSample], Sink[JointCommand], Protocol):
-    """Servos of driven joints whose transactions take their time."""
-
-    def states(self) -> tuple[ControllerState, ...]:
-        """See DrivesDevice."""
-
-    def stop_frames(self) -> tuple[StopFrames, ...]:
-        """See DrivesDevice."""
+class ServosDevice(_MotorControllers, Source[JointSample], Sink[JointCommand], Protocol):
+    """Servos of driven joints."""
 
 
 class DaqDevice(PolledDevice, Source[DaqBlock], Protocol):

@@ -96,7 +96,7 @@ class DimetixDistance(StreamedInstrument):
         return DeviceIdentity(self._where, self._serial_number.lstrip("0"), self._section.identity)
 
     def _take(self, message: Message) -> bool:
-        """See ListeningLink. Raises BadFrameError, and DeviceError: the sensor refuses to measure."""
+        """Raises BadFrameError, and DeviceError: the sensor refuses to measure."""
         reply = protocol.decode(self._from_line(message.data))
         if reply.sensor != self._section.sensor or not (reply.error or reply.command == protocol.TRACK):
             return False  # of another sensor, a late answer, or what it says when it is switched on

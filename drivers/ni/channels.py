@@ -137,7 +137,7 @@ MOST_FROM_ONE = 0.1
 def shunt_gains(
     task: NiTask, channels: tuple[str, ...], shunt: Shunt, host: Host = COMPUTER, alive: Alive = lambda: None
 ) -> dict[str, float]:
-    """See `ChannelCalibration`."""
+    """Returns the gain of each bridge by its shunt. Raises DeviceError: a gain that no lead explains."""
     chosen = [_bridge(task, name) for name in channels]
     session, gains = NiSession(task.device, task.section.server, alive, host), {}
     session.open()
@@ -156,7 +156,7 @@ def shunt_gains(
 
 
 def read_teds(task: NiTask, host: Host = COMPUTER, alive: Alive = lambda: None) -> dict[str, Teds | None]:
-    """See `ChannelCalibration`."""
+    """Returns the data sheet in the sensor of each channel; None: it has none. Raises DeviceError."""
     session = NiSession(task.device, task.section.server, alive, host)
     session.open()
     try:

@@ -156,8 +156,8 @@ class RoboClawServoBus(ControllersOnBus):
         pairs = {controller: (motor(controller.m1), motor(controller.m2)) for controller in controllers}
         super().__init__(pairs, **options)
 
+    @override
     def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:
-        """See FaultyServos and ControllersOnBus."""
         if kind in ControllersOnBus.kinds:
             super().inject_fault(kind, how)
         else:

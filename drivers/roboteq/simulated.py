@@ -93,7 +93,7 @@ class SimRoboteq(ABC):
 
     @property
     def watchdog_ms(self) -> int:
-        """See the class."""
+        """Time after which a controller without a command stops [ms]."""
         return self._settings["RWD"][0]
 
     def press(self, pressed: bool) -> None:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from typing_extensions import override
+
 from drivers.roboteq import protocol
 from drivers.roboteq.motor_layout import RPM
 from drivers.roboteq.simulated import SimRoboteq
@@ -154,8 +156,8 @@ class RoboteqServoDevice(SimRoboteq):
         for motor in self.motors:
             motor.set_count(0)
 
+    @override
     def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:
-        """See FaultyServos and SimRoboteq."""
         if kind in SimRoboteq.kinds:
             super().inject_fault(kind, how)
         else:

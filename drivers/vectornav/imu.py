@@ -101,7 +101,7 @@ class VectorNavImu(StreamedInstrument):
         return msgspec.structs.replace(health, reports=reports, identities=self._which)
 
     def _take(self, message: Message) -> bool:
-        """See ListeningLink. Raises BadFrameError."""
+        """Raises BadFrameError."""
         fields = protocol.unframe(message.data)
         if fields[0] == protocol.ERROR:
             self._errors.add(max(protocol.error_number(fields[1]), 0) if len(fields) > 1 else 0)

@@ -17,7 +17,6 @@ import typer
 
 from hil.cli.calibrate_instruments import (
     Sheet,
-    Target,
     date_of,
     finish,
     imu,
@@ -79,7 +78,7 @@ def shunt(
     group, names = _channels(rig, config.layout, sensor)
     with usage_errors():
         gains = shunt_gains(Rig(config), group, names, Shunt(resistor, bridge, arm), progress, rig.endpoints)
-    finish({name: {"shunt_gain": gain} for name, gain in gains.items()}, rig, group)
+    finish({name: {"shunt_gain": gain} for name, gain in gains.items()}, rig.sheet, group, as_json=rig.as_json)
 
 
 @with_groups
@@ -107,8 +106,9 @@ def teds(rig: _BridgeCalibration) -> None:
     group = next(iter(found), "daq")
     serials = {name: {"serial": str(one.serial)} for name, one in found.get(group, {}).items() if one is not None}
     if serials:
-        for line in store(rig, lambda file: update_sheets(file, serials, group)):
-            print(line)
+        said = store(rig.sheet, lambda file: update_sheets(file, serials, group))
+        if said and not rig.as_json:
+            print(said)
 
 
 def _channels(rig: _BridgeCalibration, layout: Layout, name: str) -> tuple[str, tuple[str, ...]]:
@@ -123,10 +123,8 @@ def _channels(rig: _BridgeCalibration, layout: Layout, name: str) -> tuple[str, 
     raise typer.Exit(USAGE)
 
 
-@dataclass(frozen=True)
-class _Thresholds(Target):
-    """Where thresholds go."""
-
+def residuals(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of 5 or more good runs of a config.")],
     sheet: Annotated[
         Path | None,
         typer.Option(
@@ -135,14 +133,8 @@ class _Thresholds(Target):
             help="File to write the thresholds into; the former one is kept next to it.",
             show_default=False,
         ),
-    ] = None
-
-
-@with_groups
-def residuals(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of 5 or more good runs of a config.")],
-    *,
-    target: _Thresholds,
+    ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Thresholds of implausible values (fault 34) from good runs: how far each residual was from its mean in them.
 
@@ -153,11 +145,12 @@ def residuals(
 
     with refusals():
         sheet_values = calibrate_residuals(runs)
-    for line in store(target, lambda file: replace_residuals(file, sheet_values)):
-        print(line)
-    if target.as_json:
+    said = store(sheet, lambda file: replace_residuals(file, sheet_values))
+    if as_json:
         print(json.dumps(sheet_values))
         return
+    if said:
+        print(said)
     for key, (low, high) in sheet_values["between"].items():
         print(f"{key}: {low:g} to {high:g} in these runs")
     for name, each in sheet_values["thresholds"].items():
@@ -223,7 +216,12 @@ def droop(sensor: Sensor) -> None:
         return fit_droop(one.volts, one.rate_hz)
 
     fitted = _fit(sensor, "now press the sensor, let go, and leave it alone", fit)
-    finish({sensor.name: {"droop_s": fitted.value, "droop_u95": fitted.u95 / fitted.value}}, sensor, "daq")
+    finish(
+        {sensor.name: {"droop_s": fitted.value, "droop_u95": fitted.u95 / fitted.value}},
+        sensor.sheet,
+        "daq",
+        as_json=sensor.as_json,
+    )
 
 
 @calibrate.command()
@@ -246,11 +244,10 @@ def force(
     numbers = {"sensitivity_mVpN": 1e3 * fitted.value, "sensitivity_u95": fitted.u95 / fitted.value}
     run = Path(sensor.source)
     date = date_of(record_of(run)[0] if run.is_dir() else None)
-    finish({sensor.name: numbers}, sensor, "daq", date)
+    finish({sensor.name: numbers}, sensor.sheet, "daq", as_json=sensor.as_json, date=date)
 
 
 @calibrate.command()
-@with_groups
 def cylinder(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the run.")],
     name: Annotated[str, typer.Option("--cylinder", metavar="NAME", help="Its name, like left.")],
@@ -258,8 +255,8 @@ def cylinder(
         list[float] | None,
         typer.Option("--force", metavar="N", help="Known force in each pressure step [N]; repeatable, in their order."),
     ] = None,
-    *,
-    target: Target,
+    sheet: Sheet = None,
+    as_json: AsJson = False,
 ) -> None:
     """Torque or force from pressure: a run in which the pressure stands at three steps or more (MacMahon 2016, 6.1).
 
@@ -276,7 +273,7 @@ def cylinder(
         raise typer.Exit(USAGE)
     with refusals(run):
         numbers = calibrate_cylinder(record, Rig(config), name, force_N or ())
-    finish({name: numbers}, target, "cylinders", date_of(record))
+    finish({name: numbers}, sheet, "cylinders", as_json=as_json, date=date_of(record))
 
 
 @calibrate.command()
@@ -290,14 +287,14 @@ def zero(sensor: Sensor) -> None:
     from hil.signals.calibration_fits import UNLOADED_S, fit_offset
 
     if (offsets := _hanging_offsets(sensor)) is not None:
-        finish(offsets, sensor, "loads")
+        finish(offsets, sensor.sheet, "loads", as_json=sensor.as_json)
         return
 
     def fit(one: _SensorReadings) -> FittedValue:
         live = not Path(sensor.source).is_dir()
         return fit_offset(one.volts if live else one.volts[: round(UNLOADED_S * one.rate_hz)], one.rate_hz)
 
-    finish({sensor.name: {"offset_V": _fit(sensor, "", fit).value}}, sensor, "daq")
+    finish({sensor.name: {"offset_V": _fit(sensor, "", fit).value}}, sensor.sheet, "daq", as_json=sensor.as_json)
 
 
 for command in (residuals, motion, imu, joints, shunt, teds):

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -38,26 +38,6 @@ Sheet = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class Target:
-    """Where the numbers of a calibration go."""
-
-    sheet: Sheet = None
-    as_json: AsJson = False
-
-
-class Targeted(Protocol):
-    """Options of a command with those of `Target`."""
-
-    @property
-    def sheet(self) -> Path | None:
-        """Calibration file to write; None: none."""
-
-    @property
-    def as_json(self) -> bool:
-        """The numbers are printed as JSON."""
-
-
 @contextmanager
 def refusals(source: str | Path = "") -> Iterator[None]:
     """What the samples lack, or the calibration file refuses, ends the command, with its source where there is one."""
@@ -71,38 +51,29 @@ def refusals(source: str | Path = "") -> Iterator[None]:
         raise typer.Exit(USAGE) from None
 
 
-def store(target: Targeted, update: Callable[[Path], Path | None], source: str | Path = "") -> list[str]:
-    """Write a calibration file, if one is given; returns what to say of it.
-
-    Args:
-        target: with the file.
-        update: writes it, and returns where the former one is.
-        source: for messages.
-    """
-    if target.sheet is None:
-        return []
+def store(sheet: Path | None, update: Callable[[Path], Path | None], source: str | Path = "") -> str:
+    """Write a calibration file, if one is given, by a function that returns where the former one is; says so."""
+    if sheet is None:
+        return ""
     with refusals(source):
-        former = update(target.sheet)
-    said = f"{target.sheet} has them now" + (f"; the former one is {former}" if former else "")
-    return [] if target.as_json else [said]
+        former = update(sheet)
+    return f"{sheet} has them now" + (f"; the former one is {former}" if former else "")
 
 
-def finish(found: dict[str, dict[str, float]], target: Targeted, kind: str, date: str | None = None) -> None:
-    """Write and show the numbers of sensors or cylinders, to five digits.
+def finish(
+    found: dict[str, dict[str, float]], sheet: Path | None, kind: str, *, as_json: bool, date: str | None = None
+) -> None:
+    """Write and show the numbers of sensors or cylinders, by name and key, to five digits.
 
-    Args:
-        found: by name and key.
-        target: the file, and how they are shown.
-        kind: of the file's entries: daq, loads or cylinders.
-        date: of the calibration, for the file.
+    `kind` is that of the file's entries: daq, loads or cylinders; `date` that of the calibration, for the file.
     """
     from hil.config.calibration_sheets import update_sheets
 
     sheets = {name: {key: float(f"{value:.5g}") for key, value in one.items()} for name, one in found.items()}
-    for line in store(target, lambda file: update_sheets(file, sheets, kind, date)):
-        print(line)
+    if (said := store(sheet, lambda file: update_sheets(file, sheets, kind, date))) and not as_json:
+        print(said)
     for name, numbers in sheets.items():
-        if target.as_json:
+        if as_json:
             print(json.dumps({"sensor": name, **numbers}))
             continue
         for key, value in numbers.items():
@@ -255,18 +226,13 @@ def _align(
     with refusals(run):
         result = fit(record, Rig(config))
 
-    def update(file: Path) -> Path | None:
-        return update_sheet(file, {**result.sheet, "date": date_of(record)}, role)
-
-    said = store(source, update, run)
+    content = {**result.sheet, "date": date_of(record)}
+    said = store(source.sheet, lambda file: update_sheet(file, content, role), run)
     if source.as_json:
         print(json.dumps({"run": str(run), "found": result.found, "sheet": result.sheet, "notes": result.notes}))
         return
     _show(role, result)
-    for line in said:
-        print(line)
-    if source.sheet is None:
-        print(f"nothing was written: --sheet FILE writes it, and {role}.calibration in the config names the file")
+    print(said or f"nothing was written: --sheet FILE writes it, and {role}.calibration in the config names the file")
 
 
 def _show(role: str, result: Alignment) -> None:

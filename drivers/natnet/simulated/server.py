@@ -258,7 +258,7 @@ class MotionServer:
         return sent if self._heard_ns is not None else ()
 
     def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:  # noqa: ARG002
-        """See `drivers.sim.protocol.line.OwnFaults`."""
+        """Start its own fault, `playback`."""
         self.live = kind == "live"
 
     def press(self, pressed: bool) -> None:  # noqa: ARG002

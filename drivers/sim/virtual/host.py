@@ -151,12 +151,12 @@ class VirtualHost:
         self.servers: dict[str, VirtualServer] = {}
 
     def now_ns(self) -> int:
-        """See `drivers.host.Host`."""
+        """The virtual time [ns]."""
         self.time.check()
         return self.time.now_ns
 
     def sleep(self, seconds: float) -> None:
-        """See `drivers.host.Host`."""
+        """Let virtual time pass [s]."""
         self.sleep_until(self.time.now_ns + max(round(seconds * 1e9), SHORTEST_NS))
 
     def sleep_until(self, t_ns: int) -> None:
@@ -167,7 +167,7 @@ class VirtualHost:
             self.time.sleep_until(until_ns)
 
     def rest(self, seconds: float) -> None:
-        """See `drivers.host.Host`: who wakes the actor ends it."""
+        """Who wakes the actor ends it."""
         self.time.sleep_until(self.time.now_ns + max(round(seconds * 1e9), SHORTEST_NS))
 
     def terminal(self, path: Path) -> VirtualTerminal:
@@ -179,7 +179,7 @@ class VirtualHost:
         return _VirtualDatagrams(self.ports)
 
     def open_serial(self, port: str, baud: int, characters: Characters = "8n1") -> SerialPort:  # noqa: ARG002  the line keeps its own baud rate
-        """See `drivers.host.Host`."""
+        """Open the port of a simulated line."""
         return self._terminal(port).open(characters)
 
     def open_shared(
@@ -188,17 +188,17 @@ class VirtualHost:
         baud: int | None,  # noqa: ARG002  as above
         characters: Characters = "8n1",  # noqa: ARG002  as the driver has set them
     ) -> VirtualSharedPort:
-        """See `drivers.host.Host`."""
+        """Open it next to the driver that has it."""
         return VirtualSharedPort(self._terminal(port))
 
     def open_datagrams(self, address: str) -> _VirtualDatagramPort:
-        """See `drivers.host.Host`."""
+        """Open a port to a simulated device of the network."""
         self.time.check()
         self._datagrams.append(_VirtualDatagramPort(self.time, address, self.ports))
         return self._datagrams[-1]
 
     def open_channel(self, server: str, alive: Callable[[], None]) -> ServedChannel:
-        """See `drivers.host.Host`."""
+        """Open a channel to a simulated server."""
         from drivers.sim.virtual.grpc import ServedChannel  # needs the extra ni, which serial lines do without
 
         return ServedChannel(self, server, alive)
