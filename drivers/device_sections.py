@@ -10,9 +10,8 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from drivers.calibration_sheets import CalibratedSensor, Calibration, sensitivity_mVpN
 from drivers.messages import SensorName
-from drivers.section import Listed, Problem, Section
+from drivers.section import CalibratedSensor, Calibration, Listed, Problem, Section, sensitivity_mVpN
 
 # What a device is for, its key under `devices`.
 Role = str

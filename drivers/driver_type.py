@@ -6,8 +6,10 @@ a driver type imports the driver itself before it is created: config and checks 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from typing_extensions import override
@@ -15,15 +17,7 @@ from typing_extensions import override
 from drivers.channel_calibration import ChannelCalibration
 from drivers.device_sections import DeviceSection, Role
 from drivers.host import COMPUTER, Alive, Host
-from drivers.interfaces import (
-    DaqDevice,
-    DrivesDevice,
-    InstrumentDevice,
-    IoDevice,
-    PolledDevice,
-    ServosDevice,
-    ValvesDevice,
-)
+from drivers.interfaces import IoDevice, PolledDevice
 from drivers.messages import SensorName
 from drivers.reported import StatusTable
 from drivers.section import Problem
@@ -137,17 +131,17 @@ class RigSetup(NamedTuple):
         servos_on_cut: what the power stage of a servo does once it is cut.
     """
 
-    rover: str
-    wheels: tuple[str, ...]
-    wheel_speed_limit_radps: float
-    on_cut: Literal["coast", "brake"]
-    valves: ValveLayout
-    supply_kPa: float
-    sensors: tuple[SensorSetup, ...]
-    range_V: float
-    sample_rate_hz: int
-    block_samples: int
-    open_loop: bool
+    rover: str = ""
+    wheels: tuple[str, ...] = ()
+    wheel_speed_limit_radps: float = math.inf
+    on_cut: Literal["coast", "brake"] = "brake"
+    valves: ValveLayout = ValveLayout(())
+    supply_kPa: float = 0.0
+    sensors: tuple[SensorSetup, ...] = ()
+    range_V: float = 0.0
+    sample_rate_hz: int = 0
+    block_samples: int = 0
+    open_loop: bool = False
     loads: LoadSetup | None = None
     power_hz: float = 1.0
     instruments: Mapping[str, InstrumentSetup] = {}
@@ -205,11 +199,12 @@ class DriverType(ABC, Generic[S]):
         name: value of `driver` in the config.
         role: what its devices are for.
         settings: class of its section of the config; validates it.
+        device: module and class of its device, like `package.module:Class`, imported by `make`.
         uses_servers: it finds its devices through device servers, which `hil devices` queries.
         statuses: tables of what its devices report about themselves.
 
     Example:
-        A driver of wheel drives, as a package brings it; `make` imports the device itself:
+        A driver of wheel drives, as a package brings it:
 
         >>> from typing import Literal
         >>> from drivers.device_sections import DrivesSection
@@ -217,10 +212,7 @@ class DriverType(ABC, Generic[S]):
         ...     driver: Literal["wheels"]
         ...     timeout_ms: int = 100
         >>> class Wheels(DrivesType[Section]):
-        ...     name, settings = "wheels", Section
-        ...
-        ...     def make(self, section, rig, host=COMPUTER, alive=lambda: None):
-        ...         raise NotImplementedError
+        ...     name, settings, device = "wheels", Section, "wheels_of_ours.driver:WheelDrives"
         ...
         ...     def timeout(self, section):
         ...         return "timeout_ms", section.timeout_ms
@@ -231,12 +223,12 @@ class DriverType(ABC, Generic[S]):
     name: ClassVar[str]
     role: ClassVar[Role]
     settings: type[S]
+    device: ClassVar[str]
     uses_servers: ClassVar[bool] = False
     statuses: ClassVar[tuple[StatusTable, ...]] = ()
 
-    @abstractmethod
     def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> PolledDevice:
-        """Create the device; it is not opened yet.
+        """Create the device from its section and `setup`; it is not opened yet.
 
         Args:
             section: checked.
@@ -247,6 +239,12 @@ class DriverType(ABC, Generic[S]):
         Raises:
             ValueError: it cannot work as set.
         """
+        made: PolledDevice = resolve_name(self.device)(section, self.setup(rig), host, alive)
+        return made
+
+    def setup(self, rig: RigSetup) -> Any:
+        """Returns the part of the rig that its device needs."""
+        return rig
 
     def check(self, section: S, rig: RigSetup) -> Iterable[Problem]:  # noqa: ARG002
         """Settings that do not fit together, or do not fit the rig."""
@@ -294,18 +292,22 @@ class DriverType(ABC, Generic[S]):
         return ()
 
 
-class DrivesType(DriverType[S]):
-    """A driver of wheel drives."""
-
-    role = "drives"
-
-    @abstractmethod
-    @override
-    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> DrivesDevice: ...
+class MotorsType(DriverType[S]):
+    """A driver of motors."""
 
     @abstractmethod
     def timeout(self, section: S) -> tuple[str, float]:
         """Key and value of the time after which a controller without a command stops by itself [ms]."""
+
+    def stop_times_s(self, section: S, rig: RigSetup) -> tuple[float, float] | None:  # noqa: ARG002
+        """Longest transaction before a cut, and time from the cut's first byte to the last stop's last byte [s]."""
+        return None
+
+
+class DrivesType(MotorsType[S]):
+    """A driver of wheel drives."""
+
+    role = "drives"
 
     def supplies(self, section: S) -> tuple[str, ...]:  # noqa: ARG002
         """Returns the names of the supply voltages that its controllers measure; none: they measure no currents either.
@@ -314,37 +316,17 @@ class DrivesType(DriverType[S]):
         """
         return ()
 
-    def stop_times_s(self, section: S, rig: RigSetup) -> tuple[float, float] | None:  # noqa: ARG002
-        """Longest transaction before a cut, and time from the cut's first byte to the last stop's last byte [s]."""
-        return None
 
-
-class ServosType(DriverType[S]):
+class ServosType(MotorsType[S]):
     """A driver of servos of driven joints."""
 
     role = "servos"
-
-    @abstractmethod
-    @override
-    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> ServosDevice: ...
-
-    @abstractmethod
-    def timeout(self, section: S) -> tuple[str, float]:
-        """See DrivesType."""
-
-    def stop_times_s(self, section: S, rig: RigSetup) -> tuple[float, float] | None:  # noqa: ARG002
-        """See DrivesType."""
-        return None
 
 
 class ValvesType(DriverType[S]):
     """A driver of the cylinders' valves."""
 
     role = "valves"
-
-    @abstractmethod
-    @override
-    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> ValvesDevice: ...
 
     @abstractmethod
     def dead_man(self, section: S) -> str:
@@ -367,10 +349,6 @@ class DaqType(ChannelCalibration, DriverType[S]):
 
     role = "daq"
 
-    @abstractmethod
-    @override
-    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> DaqDevice: ...
-
     def simulated_server(self, setup: ServerSetup) -> SimulatedServer:  # noqa: ARG002
         """Its device server, simulated at the protocol level, not yet started. Raises ValueError: it has none."""
         raise ValueError(f"the driver {self.name} has no simulated device")
@@ -386,9 +364,10 @@ class LoadsType(ChannelCalibration, DriverType[S]):
     role = "loads"
     even: ClassVar[bool] = True
 
-    @abstractmethod
     @override
-    def make(self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> DaqDevice: ...
+    def setup(self, rig: RigSetup) -> LoadSetup:
+        assert rig.loads is not None  # else the section would have been refused
+        return rig.loads
 
 
 class InstrumentType(DriverType[S]):
@@ -400,11 +379,27 @@ class InstrumentType(DriverType[S]):
 
     plays_back = False
 
-    @abstractmethod
     @override
-    def make(
-        self, section: S, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
-    ) -> InstrumentDevice: ...
+    def setup(self, rig: RigSetup) -> InstrumentSetup:
+        return rig.instruments[self.role]
+
+
+class OnePort(DriverType[S]):
+    """A driver whose section has one `port`.
+
+    Attributes:
+        endpoint: name of that port in a simulated rig.
+    """
+
+    endpoint: ClassVar[str]
+
+    @override
+    def connections(self, section: S) -> Iterable[Connection]:
+        return (Connection(f"devices.{self.role}.port", section.port),)  # type: ignore[attr-defined]
+
+    @override
+    def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
+        values["port"] = endpoints[self.endpoint]
 
 
 def numbered(name: str, number: int) -> str:

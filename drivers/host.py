@@ -1,10 +1,11 @@
-"""What a driver needs of its computer: the clock, and the ports that it opens."""
+"""What a driver needs of its computer: the clock, and the serial and UDP ports that it opens."""
 
 from __future__ import annotations
 
 import errno
 import fcntl
 import os
+import socket
 import termios
 import time
 from array import array
@@ -204,22 +205,22 @@ class _PatientPort:
         self._port = port
         self.flush = port.flush
         # No other program may open the port while this one has it. Who has opened it before keeps it (the watchdog:
-        # drivers/serial/stop_port.py), and root may open it all the same.
+        # drivers/serial/link.py), and root may open it all the same.
         fcntl.ioctl(port.fileno(), termios.TIOCEXCL)
 
     def close(self) -> None:
-        """See `SerialPort`. Others may open the port from now on, also while the watchdog still has it."""
+        """Others may open the port from now on, also while the watchdog still has it."""
         with suppress(OSError, termios.error):  # it is gone, or closed already
             fcntl.ioctl(self._port.fileno(), termios.TIOCNXCL)
         self._port.close()
 
     @property
     def in_waiting(self) -> int:
-        """See `SerialPort`."""
+        """Bytes that have come."""
         return int(self._port.in_waiting)
 
     def read(self, size: int, /) -> bytes:
-        """See `SerialPort`."""
+        """Returns at most so many bytes that have come."""
         until_ns = time.monotonic_ns() + round(SLICE_S * 1e9)
         while (come := self._port.in_waiting) < size and time.monotonic_ns() < until_ns:
             time.sleep(LOOK_S)
@@ -227,7 +228,7 @@ class _PatientPort:
         return data
 
     def write(self, data: bytes, /) -> int:
-        """See `SerialPort`. Raises OSError: the port is gone, or has not taken the bytes within WRITE_S."""
+        """Raises OSError: the port is gone, or has not taken the bytes within WRITE_S."""
         until_ns, sent = time.monotonic_ns() + round(WRITE_S * 1e9), 0
         while sent < len(data):
             with suppress(BlockingIOError):
@@ -246,18 +247,18 @@ class HostComputer:
     sleep = staticmethod(time.sleep)
 
     def rest(self, seconds: float) -> None:
-        """See `Host`: here nobody writes commands from another process."""
+        """Sleep: here nobody writes commands from another process."""
         self.sleep(max(seconds, 0.0))
 
     def open_serial(self, port: str, baud: int, characters: Characters = "8n1") -> SerialPort:
-        """See `Host`."""
+        """Open a serial port of this computer for a driver alone."""
         import serial  # not every process that reads the clock has ports
 
         form = _form(port, characters)
         return _PatientPort(serial.Serial(port, baud, **form, timeout=0, write_timeout=0, exclusive=True))
 
     def open_shared(self, port: str, baud: int | None, characters: Characters = "8n1") -> SharedPort:
-        """See `Host`."""
+        """Open a serial port next to the driver that has it."""
         if baud is None:
             return Descriptor(os.open(port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC))
         import serial
@@ -270,13 +271,11 @@ class HostComputer:
             opened.close()
 
     def open_datagrams(self, address: str) -> DatagramPort:
-        """See `Host`."""
-        from drivers.udp import UdpPort  # not every process has a network
-
+        """Open a UDP port to a device."""
         return UdpPort(address, SLICE_S)
 
     def open_channel(self, server: str, alive: Callable[[], None]) -> Any:
-        """See `Host`."""
+        """Open a channel to a device server."""
         from drivers.rpc.channel import Channel  # not every process has a device server
 
         return Channel(server, alive, SLICE_S)
@@ -289,3 +288,81 @@ def _form(port: str, characters: Characters) -> dict[str, Any]:
 
 
 COMPUTER = HostComputer()
+
+
+# Largest datagram that UDP over IPv4 carries [bytes].
+LARGEST = 65507
+# Datagrams of about a second that wait while this process is not let run [bytes]; the kernel may grant less.
+_WAITING = 1 << 20
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """Returns the parts of HOST:PORT.
+
+    Raises:
+        OSError: it is not of this form.
+
+    Example:
+        >>> host_and_port("192.168.1.5:1510")
+        ('192.168.1.5', 1510)
+    """
+    host, colon, port = address.rpartition(":")
+    if not (host and colon and port.isdecimal()):
+        raise OSError(f"{address!r} is not HOST:PORT")
+    return host, int(port)
+
+
+class UdpPort(DatagramPort):
+    """A `drivers.host.DatagramPort` of this computer.
+
+    It is not connected to one port of the other computer: a device may answer from another one than it is asked at.
+    Datagrams of other computers are dropped.
+
+    Args:
+        address: HOST:PORT that is written to.
+        slice_s: how long a receiver waits at most [s].
+
+    Attributes:
+        sender_port: see `drivers.host.DatagramPort`.
+
+    Raises:
+        OSError: no such host, or no network.
+    """
+
+    def __init__(self, address: str, slice_s: float) -> None:
+        self.sender_port = 0
+        host, port = host_and_port(address)
+        family, _, _, _, found = socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_DGRAM)[0]
+        self._to = (str(found[0]), port)
+        self._slice_s = slice_s
+        self._socket = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+        try:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _WAITING)
+            self._socket.bind(("", 0))
+        except OSError:
+            self._socket.close()
+            raise
+
+    @override
+    def send(self, data: bytes, /) -> None:
+        self._socket.settimeout(self._slice_s)
+        self._socket.sendto(data, self._to)
+
+    @override
+    def receive(self, *, wait: bool) -> bytes | None:
+        left_s, until_s = self._slice_s, time.monotonic() + self._slice_s
+        try:
+            while left_s > 0.0:  # datagrams of others do not make it longer
+                self._socket.settimeout(left_s if wait else 0.0)
+                data, sender = self._socket.recvfrom(LARGEST)
+                if sender[0] == self._to[0]:
+                    self.sender_port = int(sender[1])
+                    return data
+                left_s = until_s - time.monotonic()
+        except (BlockingIOError, TimeoutError):
+            pass
+        return None
+
+    @override
+    def close(self) -> None:
+        self._socket.close()

@@ -1,8 +1,9 @@
-"""The narrow interface of each device kind, real or simulated."""
+"""The narrow interface of each device kind, real or simulated, and how many of a device's answers were damaged."""
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -193,8 +194,15 @@ class StopFrames(msgspec.Struct, frozen=True):
     characters: Characters = "8n1"
 
 
-class DrivesDevice(PolledDevice, Source[DriveSample], Sink[DriveCommand], Protocol):
-    """Wheel drives whose transactions take their time."""
+class ValvesDevice(PolledDevice, Source[ValveSample], Sink[ValveCommand], Protocol):
+    """Valves whose transactions take their time."""
+
+    def stop_frames(self) -> tuple[StopFrames, ...]:
+        """Frames that stop the devices without their driver; empty: they stop by themselves."""
+
+
+class _MotorControllers(PolledDevice, Protocol):
+    """Motor controllers whose transactions take their time."""
 
     def states(self) -> tuple[ControllerState, ...]:
         """State that each controller reports."""
@@ -203,21 +211,12 @@ class DrivesDevice(PolledDevice, Source[DriveSample], Sink[DriveCommand], Protoc
         """Frames that stop the devices without their driver; empty: they stop by themselves."""
 
 
-class ValvesDevice(PolledDevice, Source[ValveSample], Sink[ValveCommand], Protocol):
-    """Valves whose transactions take their time."""
-
-    def stop_frames(self) -> tuple[StopFrames, ...]:
-        """See DrivesDevice."""
+class DrivesDevice(_MotorControllers, Source[DriveSample], Sink[DriveCommand], Protocol):
+    """Wheel drives."""
 
 
-class ServosDevice(PolledDevice, Source[JointSample], Sink[JointCommand], Protocol):
-    """Servos of driven joints whose transactions take their time."""
-
-    def states(self) -> tuple[ControllerState, ...]:
-        """See DrivesDevice."""
-
-    def stop_frames(self) -> tuple[StopFrames, ...]:
-        """See DrivesDevice."""
+class ServosDevice(_MotorControllers, Source[JointSample], Sink[JointCommand], Protocol):
+    """Servos of driven joints."""
 
 
 class DaqDevice(PolledDevice, Source[DaqBlock], Protocol):
@@ -232,3 +231,43 @@ class DaqDevice(PolledDevice, Source[DaqBlock], Protocol):
 
 class InstrumentDevice(PolledDevice, Source[Reading], Protocol):
     """An instrument of motion. `read` returns each reading once; of several that have come, the newest."""
+
+
+# So many of the last ten may be damaged.
+DAMAGED_ALLOWED = 2
+LOOKED_AT = 10
+
+
+class DamageCount:
+    """Counts them, and fails at one too many.
+
+    Args:
+        where: device and port, for messages.
+        what: arrives there, in the plural.
+        to_do: what the person at the rig does about it.
+    """
+
+    def __init__(self, where: str, what: str, to_do: str = "check cable, ground and baud rate") -> None:
+        self._where, self._what, self._to_do = where, what, to_do
+        self._newest: deque[bool] = deque(maxlen=LOOKED_AT)
+
+    def forget(self) -> None:
+        """Judge by later ones only."""
+        self._newest.clear()
+
+    def good(self) -> None:
+        """One arrived whole."""
+        self._newest.append(False)
+
+    def damaged(self, found: str) -> None:
+        """One was damaged. Raises DamagedError: more than DAMAGED_ALLOWED of the last ones."""
+        self._newest.append(True)
+        if sum(self._newest) > DAMAGED_ALLOWED:
+            raise DamagedError(
+                f"{self._where}: {sum(self._newest)} of the last {len(self._newest)} {self._what} damaged, "
+                f"allowed: {DAMAGED_ALLOWED} of {LOOKED_AT}; newest: {found}; {self._to_do}"
+            )
+
+
+class BadFrameError(ValueError):
+    """A damaged or unexpected answer; raised by its decoder."""

@@ -14,9 +14,7 @@ from drivers.device_sections import DeviceSection, Role
 from drivers.dimetix.entry import DIMETIX
 from drivers.driver_type import DaqType, DriverType, DrivesType, InstrumentType, LoadsType, ServosType, ValvesType
 from drivers.extensions import DRIVERS, ExtensionError, installed_names, load_installed
-from drivers.modbus.amplifier_entry import MODBUS_LOADS
-from drivers.modbus.encoders_entry import MODBUS_JOINTS
-from drivers.modbus.entry import MODBUS
+from drivers.modbus.entry import MODBUS, MODBUS_JOINTS, MODBUS_LOADS
 from drivers.natnet.entry import NATNET
 from drivers.ni.entry import NI_DAQ, NI_LOADS, NI_VALVES
 from drivers.roboclaw.entry import ROBOCLAW, ROBOCLAW_SERVOS

@@ -1,11 +1,10 @@
-"""The base class of every part of a rig config, and the description of a wrong key."""
+"""The base class of every part of a rig config, a wrong key, and the calibration sheets of force sensors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeVar
 
-import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
 # Pattern of a port number: 0 to 65535.
@@ -13,9 +12,6 @@ PORT = r"([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|
 # Pattern of a device server: HOST:PORT, or "" for this computer.
 SERVER = rf"^(|[A-Za-z0-9.-]+:{PORT})$"
 T = TypeVar("T")
-K = TypeVar("K", bound=msgspec.Struct)
-# Units of parameters; keys of a config may have a thousandth or a thousandfold of them.
-_UNITS, _PREFIXES = frozenset({"s", "A", "V", "Pa"}), {"m": 1e-3, "k": 1e3}
 Listed = Annotated[tuple[T, ...], Field(strict=False)]
 
 
@@ -56,36 +52,6 @@ class Section(BaseModel):
         super().__setattr__(name, value)
 
 
-def settings_of(settings: type[K], section: Section, /, **others: Any) -> K:
-    """Settings of a driver: a key of its section is the parameter of the same name, in the parameter's unit.
-
-    Args:
-        settings: their class.
-        section: checked; it has the ranges.
-        others: parameters that are not keys. One that is neither keeps its default.
-
-    Example:
-        >>> class Fan(msgspec.Struct):
-        ...     port: str
-        ...     timeout_s: float
-        ...     wheels: int = 6
-        >>> class FanSection(Section):
-        ...     port: str
-        ...     timeout_ms: float = 100.0
-        >>> settings_of(Fan, FanSection(port="/dev/fan"))
-        Fan(port='/dev/fan', timeout_s=0.1, wheels=6)
-    """
-    keys = dict(section)
-    for name in settings.__struct_fields__:
-        parts = name.split("_")
-        for place, unit in enumerate(parts):
-            for prefix, scale in _PREFIXES.items() if unit in _UNITS else ():
-                key = "_".join([*parts[:place], prefix + unit, *parts[place + 1 :]])
-                if (value := keys.get(key)) is not None:
-                    keys[name] = value * scale
-    return settings(**{name: value for name, value in {**keys, **others}.items() if name in settings.__struct_fields__})
-
-
 class Problem(NamedTuple):
     """One wrong key.
 
@@ -103,3 +69,75 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.key}: found {self.found}; allowed: {self.allowed}"
+
+
+# The config key of a sensor's sensitivity, by the kind of its conditioning.
+SENSITIVITY = {
+    "iepe_force": "sensitivity_mVpN",
+    "voltage": "sensitivity_mVpN",
+    "bridge": "sensitivity_mVpVpN",
+    "charge": "sensitivity_pCpN",
+}
+
+
+CalibrationDate = Annotated[
+    str, Field(pattern=r"^[0-9]{4}-[0-1][0-9]-[0-3][0-9]$", json_schema_extra={"note": "YYYY-MM-DD"})
+]
+
+
+class CalibratedSensor(Section):
+    """The calibration sheet of one sensor."""
+
+    serial: str = Field(
+        pattern=r"^[^\p{C}\p{Zl}\p{Zp}]+$",
+        max_length=64,
+        description="serial number on the sensor",
+        json_schema_extra={"note": "text of up to 64 characters; in quotes if it is a number"},
+    )
+    sensitivity_mVpN: float | None = Field(None, ge=1e-3, le=1000, description="of an IEPE or voltage sensor")
+    sensitivity_mVpVpN: float | None = Field(
+        None, ge=1e-6, le=10, description="of a bridge, for each volt of excitation"
+    )
+    shunt_gain: float | None = Field(
+        None,
+        ge=0.5,
+        le=2,
+        description="of a bridge, by what its readings are to be multiplied for what its leads lose; of `hil calibrate "
+        "shunt`; null: 1",
+    )
+    sensitivity_pCpN: float | None = Field(None, ge=1e-3, le=1000, description="of a charge sensor")
+    sensitivity_u95: float | None = Field(
+        None, ge=0, le=1, description="half-width of its 95 % interval, relative; null: daq.sensitivity_u95"
+    )
+    droop_s: float | None = Field(
+        None, ge=0.01, le=1000, description="time constant of the AC coupling; null: as in daq"
+    )
+    droop_u95: float | None = Field(
+        None, ge=0, le=1, description="half-width of its 95 % interval, relative; null: daq.droop_u95"
+    )
+    offset_V: float | None = Field(None, ge=-50, le=50, description="reading without force; null: not stated")
+    range_N: float | None = Field(None, ge=0.1, le=1e6, description="largest force it measures; null: not stated")
+    date: CalibrationDate | None = Field(None, description="of the calibration; null: not stated")
+
+
+class Calibration(Section):
+    """Calibration sheets by sensor."""
+
+    top: CalibratedSensor | None = Field(None, description="of the triangle")
+    lower_left: CalibratedSensor | None = Field(None, description="of the triangle")
+    lower_right: CalibratedSensor | None = Field(None, description="of the triangle")
+    front_left: CalibratedSensor | None = Field(None, description="of the bumper")
+    front_right: CalibratedSensor | None = Field(None, description="of the bumper")
+    link_left: CalibratedSensor | None = Field(None, description="of the links of the frame")
+    link_right: CalibratedSensor | None = Field(None, description="of the links of the frame")
+
+
+def sensitivity_mVpN(sheet: CalibratedSensor, kind: str, excitation_V: float) -> float | None:
+    """Returns the scale of `/daq/raw` [mV/N]; None where the sheet does not state it.
+
+    A bridge is recorded as its output at the set excitation, a charge as 1 mV per pC.
+    """
+    value: float | None = getattr(sheet, SENSITIVITY[kind])
+    if value is None or kind != "bridge":
+        return value
+    return value * excitation_V / (sheet.shunt_gain or 1.0)

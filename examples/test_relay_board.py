@@ -12,9 +12,11 @@ import pytest
 from pymodbus.client import ModbusSerialClient
 
 import hil.testing
+from drivers.driver_type import RigSetup
 from drivers.messages import ValveCommand
-from drivers.modbus.settings import ModbusValvesSettings
+from drivers.modbus.section import ModbusValvesSection
 from drivers.modbus.valves import ModbusValves
+from drivers.valve_layout import ValveLayout
 
 EXTEND, RETRACT = 0, 1  # coils
 
@@ -69,8 +71,8 @@ def test_it_gives_up_when_the_board_is_unplugged() -> None:
 def test_a_driver_of_rover_hil_in_virtual_time(virtual_bench: "hil.testing.VirtualBench") -> None:
     """A valve that nobody renews goes off by itself: half a second of virtual time, which takes none of yours."""
     with hil.testing.relay_board(baud=19200, bench=virtual_bench) as board:
-        settings = ModbusValvesSettings(port=board.path, coils=(0, 1, 2, 3), baud=board.baud, flash_s=0.5)
-        valves = ModbusValves(settings, virtual_bench.host)
+        section = ModbusValvesSection(driver="modbus", port=board.path, baud=board.baud, flash_on=True)
+        valves = ModbusValves(section, RigSetup(valves=ValveLayout()), virtual_bench.host)
         valves.open()
         off, on = ((False, False), (False, False)), ((True, False), (False, False))
         for number, powered in enumerate((off, on), start=1):

@@ -13,8 +13,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq, minimize_scalar
 
 from models.checks import Range, problem, refuse
-from models.contact.laws import Law
-from models.contact.restitution import hysteretic_restitution
+from models.contact.laws import Law, hysteretic_restitution
 from models.gravity import GRAVITY_MPS2
 from models.wheel import RigidWheel
 
@@ -25,7 +24,7 @@ def peak_over_elastic(factor: float) -> float:
     """Returns the peak force of a law F = k delta (1 + c rate/onset) over that of the spring alone, onset sqrt(k m).
 
     With s = rate/onset from 1 down to -e, k delta^2 = 2 m onset^2 G(s), G(s) = integral from s to 1 of x/(1 + c x) dx
-    (models.contact.restitution), so the ratio is the largest (1 + c s) sqrt(2 G(s)). Speed, mass and stiffness drop
+    (models.contact.laws), so the ratio is the largest (1 + c s) sqrt(2 G(s)). Speed, mass and stiffness drop
     out. It falls and then rises with c: the damping takes depth from the contact, and adds to its force.
 
     Args:

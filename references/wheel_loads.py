@@ -14,8 +14,7 @@ from models.rover.dynamics import fill_bias
 from models.rover.factor import add_scaled
 from models.rover.points import project
 from models.rover.rover import Rover
-from models.statics.balance import Balance, fill_matrix, make_balance, take_motions
-from models.statics.statics import LEVEL, suspension_joints
+from models.statics.balance import LEVEL, Balance, fill_matrix, make_balance, suspension_joints, take_motions
 
 
 def wheel_loads(

@@ -22,8 +22,7 @@ from written_page import write_page
 from models.gravity import GRAVITY_MPS2
 from models.wheel import FlexibleWheel, RigidWheel, Ring, Soil
 from models.wheel.flexible_dynamics import OFFSET, SHAPES, TURN, FlexibleDynamics, Motion, MovingWheel, X, Z, scaled
-from models.wheel.flexible_equilibrium import balance, resultants_of, rims
-from models.wheel.flexible_ring import displacements
+from models.wheel.flexible_ring import balance, displacements, resultants_of, rims
 from references.flexible_ring import BeamRing, on_soil
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ import numba
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from models.contact.active_set import make_rigid_ground
+from models.contact.constraints import make_rigid_ground
 from models.plant.parameters import OFF
 from models.rover import juno, rcp, xu
 from models.rover.dynamics import fill_bias, fill_mass_matrix, make_work, place_bodies

@@ -7,9 +7,8 @@ from collections.abc import Callable
 import msgspec
 
 from drivers.dimetix import protocol
-from drivers.dimetix.protocol import DistanceReply
+from drivers.dimetix.protocol import ERRORS, DistanceReply
 from drivers.dimetix.section import DimetixSection
-from drivers.dimetix.status import ERRORS
 from drivers.driver_type import InstrumentSetup
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError, DeviceIdentity, Health
@@ -97,7 +96,7 @@ class DimetixDistance(StreamedInstrument):
         return DeviceIdentity(self._where, self._serial_number.lstrip("0"), self._section.identity)
 
     def _take(self, message: Message) -> bool:
-        """See ListeningLink. Raises BadFrameError, and DeviceError: the sensor refuses to measure."""
+        """Raises BadFrameError, and DeviceError: the sensor refuses to measure."""
         reply = protocol.decode(self._from_line(message.data))
         if reply.sensor != self._section.sensor or not (reply.error or reply.command == protocol.TRACK):
             return False  # of another sensor, a late answer, or what it says when it is switched on

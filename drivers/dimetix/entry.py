@@ -7,20 +7,18 @@ commands are public text, the same for all its models and for makers who sell it
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
 from drivers.checks import load_problems
-from drivers.dimetix.protocol import LEAST_MS, MESSAGE_BYTES
+from drivers.dimetix.protocol import LEAST_MS, MESSAGE_BYTES, STATUSES
 from drivers.dimetix.section import DimetixSection
-from drivers.dimetix.status import STATUSES
-from drivers.driver_type import Connection, InstrumentType, LineLoad, RigSetup
-from drivers.host import COMPUTER, Alive, Host, line_time_s
+from drivers.driver_type import InstrumentType, LineLoad, OnePort, RigSetup
+from drivers.host import line_time_s
 from drivers.section import Problem
 
 if TYPE_CHECKING:
-    from drivers.dimetix.distance import DimetixDistance
     from drivers.sim.protocol.line import SimulatedPort
     from drivers.sim.protocol.plant_ports import PlantPorts
 
@@ -29,21 +27,15 @@ CHANNELS = ("distance_m",)
 TURNAROUND_NS = 1_000_000
 
 
-class _DimetixType(InstrumentType[DimetixSection]):
+class _DimetixType(OnePort[DimetixSection], InstrumentType[DimetixSection]):
     """Laser distance sensors of Dimetix."""
 
     name = "dimetix"
     role = "motion"
     settings = DimetixSection
+    device = "drivers.dimetix.distance:DimetixDistance"
+    endpoint = "dimetix"
     statuses = STATUSES
-
-    @override
-    def make(
-        self, section: DimetixSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
-    ) -> DimetixDistance:
-        from drivers.dimetix.distance import DimetixDistance
-
-        return DimetixDistance(section, rig.instruments[self.role], host, alive)
 
     @override
     def check(self, section: DimetixSection, rig: RigSetup) -> Iterator[Problem]:
@@ -61,18 +53,10 @@ class _DimetixType(InstrumentType[DimetixSection]):
             yield from load_problems(self.role, section.baud, loads, ())
 
     @override
-    def connections(self, section: DimetixSection) -> Iterator[Connection]:
-        yield Connection("devices.motion.port", section.port)
-
-    @override
     def line_loads(self, section: DimetixSection, rig: RigSetup) -> tuple[LineLoad, ...]:
         if (motion := rig.instruments.get(self.role)) is None:
             return ()
         return (LineLoad(section.port, line_time_s(MESSAGE_BYTES * motion.rate_hz, section.baud)),)
-
-    @override
-    def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
-        values["port"] = endpoints["dimetix"]
 
     @override
     def simulated_ports(

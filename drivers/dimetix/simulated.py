@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from drivers.dimetix import protocol
-from drivers.serial.bad_frame import BadFrameError
+from drivers.interfaces import BadFrameError
 from drivers.sim.protocol.plant_ports import Instrument
 from drivers.sim.protocol.reading_stream import StreamingDevice
 

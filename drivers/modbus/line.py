@@ -91,7 +91,7 @@ class RtuLine:
             self._quiet_ns = self._host.now_ns() + self._silence_ns
 
     def _missing(self, request: protocol.ModbusRequest[T], echoes: bool, answer: bytes) -> int:
-        """See `ModbusRequest.missing`; what comes after a read tells whether the line returns requests."""
+        """How many bytes are missing; what comes after a read tells whether the line returns requests."""
         if request.tells_echo and len(answer) >= len(request.frame):
             self._echoes = answer.startswith(request.frame)
         missing = request.missing(answer, echoes=echoes)

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from drivers.host import Characters, line_time_s
-from drivers.serial.bad_frame import BadFrameError
+from drivers.interfaces import BadFrameError
 
 T = TypeVar("T")
 REFUSED = 0x80

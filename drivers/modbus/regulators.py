@@ -9,7 +9,7 @@ from drivers.host import Host
 from drivers.interfaces import DeviceError
 from drivers.modbus import protocol
 from drivers.modbus.line import RtuLine
-from drivers.modbus.settings import ModbusValvesSettings
+from drivers.modbus.valve_requests import ValveRequests
 
 NAME = "Modbus regulators"
 _LATE_NS = 2**62  # later than any command
@@ -19,14 +19,14 @@ class Regulators:
     """Set-points of regulators; nothing is sent but by `open`, `close_next` and the calls of `writes`.
 
     Args:
-        settings: of the valves and regulators.
+        requests: of the valves and regulators.
         line: of the moved regulators.
         host: whose clock is used.
     """
 
-    def __init__(self, settings: ModbusValvesSettings, line: RtuLine, host: Host) -> None:
-        self._settings, self._line, self._host = settings, line, host
-        self._groups, self._closed = settings.regulator_groups(), settings.closed_counts()
+    def __init__(self, requests: ValveRequests, line: RtuLine, host: Host) -> None:
+        self._requests, self._line, self._host = requests, line, host
+        self._groups, self._closed = requests.regulator_groups(), requests.closed_counts()
         self._wanted = self._closed
         self._written: list[int | None] = [None] * len(self._closed)  # as confirmed; None: unknown, to be closed
         self._confirmed_ns = [-1] * len(self._closed)
@@ -41,17 +41,17 @@ class Regulators:
         Raises:
             DeviceError: no such device or register, or another value is read back.
         """
-        settings = self._settings
-        if settings.supply is not None:
-            counts = settings.supply.counts(settings.supply_Pa)
-            _set(valves, settings.supply.address, settings.supply.register, counts)
+        requests = self._requests
+        if requests.supply is not None:
+            counts = requests.supply.counts(requests.supply_Pa)
+            _set(valves, requests.supply.address, requests.supply.register, counts)
         self.release()
         self._written = [None] * len(self._closed)
         self._confirmed_ns = [-1] * len(self._closed)
-        if (watchdog := settings.watchdog) is not None:
-            for address in settings.regulator_addresses:
-                _set(self._line, address, watchdog.register, watchdog.counts)
-        for which, regulator in enumerate(settings.regulators):
+        if (watchdog := requests.watchdog) is not None:
+            for address in requests.regulator_addresses:
+                _set(self._line, address, watchdog.holding_register, watchdog.counts)
+        for which, regulator in enumerate(requests.regulators):
             _set(self._line, regulator.address, regulator.register, self._closed[which])
             self._written[which] = self._closed[which]
         self._addressed_ns = self._host.now_ns()
@@ -63,7 +63,7 @@ class Regulators:
 
     def want(self, pressures_Pa: tuple[float, ...], t_ns: int) -> None:
         """Gauge pressures (regulators,) [Pa] of a command, for the next writing."""
-        regulators = self._settings.regulators
+        regulators = self._requests.regulators
         self._wanted = tuple(
             regulator.counts(wanted) for regulator, wanted in zip(regulators, pressures_Pa, strict=True)
         )
@@ -76,9 +76,9 @@ class Regulators:
 
     def closed_by_watchdog(self, now_ns: int) -> bool:
         """Returns whether the device has closed an open regulator by itself, after our silence."""
-        watchdog = self._settings.watchdog
+        watchdog = self._requests.watchdog
         is_open = any(written != closed for written, closed in zip(self._written, self._closed, strict=True))
-        return watchdog is not None and is_open and now_ns - self._addressed_ns >= watchdog.timeout_s * 1e9
+        return watchdog is not None and is_open and now_ns - self._addressed_ns >= watchdog.timeout_ms * 1e6
 
     def close_next(self) -> bool:
         """Write one group, if all are to be closed and one is not known to be; whether anything was written.
@@ -103,7 +103,7 @@ class Regulators:
         for which in group:
             self._written[which] = None
         began_ns = self._host.now_ns()
-        self._line.ask(self._settings.regulate(group, wanted))
+        self._line.ask(self._requests.regulate(group, wanted))
         self._addressed_ns = began_ns
         for which in group:
             self._written[which] = wanted[which]

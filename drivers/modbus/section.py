@@ -74,15 +74,20 @@ class _RegulatorPlace(Section):
     address: Address | None = Field(None, description="of its device; null: that of the board")
 
 
-class _OutputWatchdogSection(Section):
+class OutputWatchdog(Section):
     """A time-out of the regulators' device: it closes them when nothing has addressed it for so long."""
 
     holding_register: int = Field(ge=0, le=65535, description="of the time-out, counted from 0")
     timeout_ms: int = Field(ge=10, le=60000, description="written to it when the link is opened")
     ms_per_count: float = Field(1.0, ge=1e-3, le=1e4, description="of that register")
 
+    @property
+    def counts(self) -> int:
+        """The register's value."""
+        return round(self.timeout_ms / self.ms_per_count)
 
-class RegulatorRegisters(MovedRegulators[_RegulatorPlace]):
+
+class _RegulatorRegisters(MovedRegulators[_RegulatorPlace]):
     """Regulators that are moved during a run, behind holding registers."""
 
     __pydantic_extra__: dict[str, _RegulatorPlace] = Field(init=False)
@@ -94,7 +99,7 @@ class RegulatorRegisters(MovedRegulators[_RegulatorPlace]):
     port: Port | None = Field(None, description="serial port; null: that of the valves")
     baud: Baud | None = Field(None, description="of that port; null: that of the valves")
     characters: Characters | None = Field(None, description="of that port; null: those of the valves")
-    watchdog: _OutputWatchdogSection | None = Field(None, description="dead-man of the regulators; null: none")
+    watchdog: OutputWatchdog | None = Field(None, description="dead-man of the regulators; null: none")
 
     @property
     @override
@@ -118,7 +123,7 @@ class ModbusValvesSection(ValvesSection):
     flash_s: float = Field(0.5, ge=0.1, le=10, description="after so long")
     pressure_registers: PressureRegisters | None = Field(None, description="of the chambers; null: not measured")
     regulator: _RegulatorRegister | None = Field(None, description="proportional regulator; null: set by hand")
-    regulators: RegulatorRegisters | None = Field(
+    regulators: _RegulatorRegisters | None = Field(
         None, description="those that are moved during a run (cylinders.regulators); null: none"
     )
     camera_trigger: int | None = Field(

@@ -15,52 +15,52 @@ from collections.abc import Callable
 
 import msgspec
 
+from drivers.driver_type import RigSetup
 from drivers.host import COMPUTER, SLICE_S, Alive, Host
-from drivers.interfaces import DeviceError, Health, StopFrames
+from drivers.interfaces import DeviceError, Health, StopFrames, ValvesDevice
 from drivers.messages import ValveCommand, ValveSample
-from drivers.modbus import regulators
-from drivers.modbus.limits import check
+from drivers.modbus import regulators, valve_requests
 from drivers.modbus.line import RtuLine, of_both
 from drivers.modbus.protocol import exchange_s
 from drivers.modbus.regulators import Regulators
-from drivers.modbus.settings import REFRESH_AT, ModbusValvesSettings, regulator_requests, runs
+from drivers.modbus.section import ModbusValvesSection
+from drivers.modbus.valve_requests import REFRESH_AT, ValveRequests, runs
 
 NAME = "Modbus valves"
 
 
-class ModbusValves:
-    """A `PolledDevice`: writes and reads touch memory only, each step makes one transaction.
+class ModbusValves(ValvesDevice):
+    """Writes and reads touch memory only, each step makes one transaction.
 
     It powers nothing and opens no regulator until the safe command and then another have been written: after opening,
     after a failure, and after a silence in which a device has switched off by itself.
 
     Args:
-        settings: see there.
+        section: of the config.
+        rig: with the valves, the regulators and the camera's trigger line.
         host: whose clock and ports are used.
         alive: called while waiting, every few ms.
-
-    Raises:
-        ValueError: settings that cannot work.
     """
 
-    def __init__(self, settings: ModbusValvesSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
-        check(settings)
-        self.settings, self._host = settings, host
-        timeout_s = settings.answer_timeout_ms * 1e-3
-        baud, characters = settings.line
-        self._line = regulated = RtuLine(NAME, settings.port, baud, timeout_s, host, alive, characters=characters)
-        if (port := settings.regulators_port) is not None:
-            baud, characters = settings.regulator_line
+    def __init__(
+        self, section: ModbusValvesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+    ) -> None:
+        self.requests, self._section, self._host = ValveRequests(section, rig), section, host
+        requests, timeout_s = self.requests, valve_requests.ANSWER_TIMEOUT_S
+        baud, characters = requests.line
+        self._line = regulated = RtuLine(NAME, section.port, baud, timeout_s, host, alive, characters=characters)
+        if (port := requests.regulators_port) is not None:
+            baud, characters = requests.regulator_line
             regulated = RtuLine(regulators.NAME, port, baud, timeout_s, host, alive, characters=characters)
         self._regulated = regulated
-        self._regulators = Regulators(settings, regulated, host)
-        self._names, self._all = settings.valves.outputs, range(len(settings.coils))
-        self._period_ns, self._flash_ns = round(1e9 / settings.rate_hz), round(settings.flash_s * 1e9)
+        self._regulators = Regulators(requests, regulated, host)
+        self._names, self._all = requests.valves.outputs, range(len(requests.coils))
+        self._period_ns, self._flash_ns = round(1e9 / section.rate_hz), round(section.flash_s * 1e9)
         self._due_ns = 0
         self._todo: deque[Callable[[], None]] = deque()
         self._on: list[bool | None] = [None for _ in self._all]  # as confirmed; None: unknown, to be switched off
         self._held_ns = [0 for _ in self._all]
-        self._pressure_Pa = (math.nan,) * len(settings.valves.valves)
+        self._pressure_Pa = (math.nan,) * len(requests.valves.valves)
         self._measured_ns = self._coils_ns = self._acknowledged_ns = -1
         self._taken_ns: deque[int] = deque(maxlen=20)
         self._sequence = 0
@@ -83,7 +83,7 @@ class ModbusValves:
         try:
             if self._regulated is not self._line:
                 self._regulated.open()
-            self._line.ask(self.settings.read_coils())  # a device that answers this is a board with our coils
+            self._line.ask(self.requests.read_coils())  # a device that answers this is a board with our coils
             while self._to_switch_off():
                 self._switch_off()
             self._read_coils()
@@ -101,9 +101,9 @@ class ModbusValves:
 
     def health(self) -> Health:
         """Returns the state of the links."""
-        how = f"flash-on {self.settings.flash_s:g} s" if self.settings.flash_on else "no dead-man"
+        how = f"flash-on {self._section.flash_s:g} s" if self._section.flash_on else "no dead-man"
         powered = ", ".join(self._names[valve] for valve in self._all if self._on[valve]) or "all off"
-        health = self._line.health(f"board at address {self.settings.address}, {how}, {powered}")
+        health = self._line.health(f"board at address {self._section.address}, {how}, {powered}")
         if self._regulated is not self._line:
             health = of_both(health, self._regulated.health(""))
         spans = len(self._taken_ns) - 1
@@ -114,13 +114,13 @@ class ModbusValves:
 
     def stop_frames(self) -> tuple[StopFrames, ...]:
         """All valves off and all moved regulators closed; sent twice: what was cut short before may spoil the first."""
-        off = [self.settings.switch(run, False) for run in runs(list(self.settings.coils))]
-        closed = regulator_requests(self.settings)
-        lines = [(self._line, self.settings.port, self.settings.line, off)]
+        off = [self.requests.switch(run, False) for run in runs(list(self.requests.coils))]
+        closed = self.requests.regulator_requests()
+        lines = [(self._line, self._section.port, self.requests.line, off)]
         if self._regulated is self._line:
             off += closed
         else:
-            lines.append((self._regulated, self.settings.regulators_port or "", self.settings.regulator_line, closed))
+            lines.append((self._regulated, self.requests.regulators_port or "", self.requests.regulator_line, closed))
         return tuple(
             StopFrames(
                 line.device,
@@ -135,7 +135,7 @@ class ModbusValves:
 
     def write(self, command: ValveCommand) -> None:
         """Accept a command; one that is not the safe one only after the safe one."""
-        valves = self.settings.valves
+        valves = self.requests.valves
         if not self._safe_received and not valves.is_safe(command):
             return
         self._safe_received = True
@@ -191,46 +191,46 @@ class ModbusValves:
     def _oldest_ns(self, now_ns: int) -> int:
         """Longest time since a powered coil was last refreshed; 0 without flash-on."""
         ages_ns = [now_ns - self._held_ns[valve] for valve in self._all if self._on[valve]]
-        return max(ages_ns, default=0) if self.settings.flash_on else 0
+        return max(ages_ns, default=0) if self._section.flash_on else 0
 
     def _to_switch_off(self) -> list[range]:
         """Returns the groups of neighbouring coils that have to be off and of which at least one is not known to be."""
-        coils = self.settings.coils
+        coils = self.requests.coils
         unsure = {coils[valve] for valve in self._all if not self._target[valve] and self._on[valve] is not False}
         off = runs([coils[valve] for valve in self._all if not self._target[valve]])
         return [run for run in off if unsure.intersection(run)]
 
     def _switch_off(self) -> None:
         run, command = self._to_switch_off()[0], self._command
-        self._line.ask(self.settings.switch(run, False))
+        self._line.ask(self.requests.switch(run, False))
         self._note(run, False, command)
 
     def _switch_on(self, valves: list[int]) -> None:
-        if self.settings.flash_on:
+        if self._section.flash_on:
             self._flash(valves[0])
             return
-        run, command = runs([self.settings.coils[valve] for valve in valves])[0], self._command
+        run, command = runs([self.requests.coils[valve] for valve in valves])[0], self._command
         self._note(run, None, None)
-        self._line.ask(self.settings.switch(run, True))
+        self._line.ask(self.requests.switch(run, True))
         self._note(run, True, command)
 
     def _flash(self, valve: int) -> None:
-        coil, command = self.settings.coils[valve], self._command
+        coil, command = self.requests.coils[valve], self._command
         self._note(range(coil, coil + 1), None, None)
-        self._line.ask(self.settings.flash(coil))
+        self._line.ask(self.requests.flash(coil))
         self._held_ns[valve] = self._line.sent_ns
         self._note(range(coil, coil + 1), True, command)
 
     def _note(self, run: range, on: bool | None, command: ValveCommand | None) -> None:
         """Record the state of coils that the board has confirmed, and with it the command if it is complete."""
         for valve in self._all:
-            if self.settings.coils[valve] in run:
+            if self.requests.coils[valve] in run:
                 self._on[valve] = on
         self._follow(command)
 
     def _follow(self, command: ValveCommand | None) -> None:
         """The coils are confirmed to be as in a command once all are known to be."""
-        if command is not None and self._on == list(self.settings.valves.switched(command)):
+        if command is not None and self._on == list(self.requests.valves.switched(command)):
             self._coils_ns = command.t_ns
 
     def _acknowledge(self) -> None:
@@ -242,9 +242,9 @@ class ModbusValves:
 
     def _read_coils(self) -> None:
         """Check that the coils are as confirmed. Raises DeviceError."""
-        command, first = self._command, min(self.settings.coils)
-        coils = self._line.ask(self.settings.read_coils())
-        for valve, coil in enumerate(self.settings.coils):
+        command, first = self._command, min(self.requests.coils)
+        coils = self._line.ask(self.requests.read_coils())
+        for valve, coil in enumerate(self.requests.coils):
             if coils[coil - first] != self._on[valve]:
                 reads, said = ("on", "off") if coils[coil - first] else ("off", "on")
                 self._on[valve] = None
@@ -253,23 +253,24 @@ class ModbusValves:
                     f"{said}; check the board's power, and that no other program commands it"
                 )
         self._follow(command)
-        if self.settings.pressures is None:
+        if self.requests.pressures is None:
             self._measured()
 
     def _read_pressures(self) -> None:
         """Read those of all chambers. Raises DeviceError: one is none that a chamber can have."""
-        if (pressures := self.settings.pressures) is None:
+        if (pressures := self.requests.pressures) is None:
             return
         held: dict[int, int] = {}
-        for span, request in zip(pressures.spans(), self.settings.read_pressures(), strict=True):
+        for span, request in zip(pressures.spans(), self.requests.read_pressures(), strict=True):
             words = self._line.ask(request)
             held |= dict(zip(span, words, strict=True))
         self._pressure_Pa = pressures.pressures_Pa(held)
+        lowest_kPa, highest_kPa = pressures.section.lowest_kPa, pressures.section.highest_kPa
         for name, pressure_Pa in zip(self._names, self._pressure_Pa, strict=False):  # the trigger's line has none
-            if not pressures.lowest_Pa <= pressure_Pa <= pressures.highest_Pa:
+            if not lowest_kPa * 1e3 <= pressure_Pa <= highest_kPa * 1e3:
                 raise DeviceError(
                     f"{self._line.name}: pressure of {name} {pressure_Pa * 1e-3:.4g} kPa, allowed: "
-                    f"{pressures.lowest_Pa * 1e-3:g} to {pressures.highest_Pa * 1e-3:g} (lowest_kPa, highest_kPa of "
+                    f"{lowest_kPa:g} to {highest_kPa:g} (lowest_kPa, highest_kPa of "
                     "devices.valves.pressure_registers); check signed, bits, word_order, kPa_per_count and zero_counts "
                     "there, and the sensor"
                 )
@@ -284,6 +285,6 @@ class ModbusValves:
         """Store a sample for the next read; its time is that of the newest reading."""
         self._sequence += 1
         # a chamber without a valve is open to atmosphere
-        without_Pa = math.nan if self.settings.pressures is None else 0.0
-        pressures = self.settings.valves.by_cylinder(self._pressure_Pa, without_Pa)
+        without_Pa = math.nan if self.requests.pressures is None else 0.0
+        pressures = self.requests.valves.by_cylinder(self._pressure_Pa, without_Pa)
         self._sample = ValveSample(self._sequence, self._measured_ns, pressures, self._acknowledged_ns)

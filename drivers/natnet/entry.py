@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from drivers.driver_type import Connection, InstrumentType, RigSetup
-from drivers.host import COMPUTER, Alive, Host
 from drivers.natnet.section import NatNetSection
 from drivers.section import Problem
 
 if TYPE_CHECKING:
-    from drivers.natnet.motion import NatNetMotion
     from drivers.sim.protocol.line import SimulatedPort
     from drivers.sim.protocol.plant_ports import PlantPorts
 
@@ -28,15 +26,8 @@ class _NatNetType(InstrumentType[NatNetSection]):
     name = "natnet"
     role = "motion"
     settings = NatNetSection
+    device = "drivers.natnet.motion:NatNetMotion"
     plays_back = True
-
-    @override
-    def make(
-        self, section: NatNetSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
-    ) -> NatNetMotion:
-        from drivers.natnet.motion import NatNetMotion
-
-        return NatNetMotion(section, rig.instruments[self.role], host, alive)
 
     @override
     def check(self, section: NatNetSection, rig: RigSetup) -> Iterator[Problem]:

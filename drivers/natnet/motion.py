@@ -6,17 +6,14 @@ import math
 from collections import deque
 from contextlib import suppress
 
-from drivers.damage import DamageCount
 from drivers.device_clock import DeviceClock
 from drivers.driver_type import InstrumentSetup
 from drivers.host import COMPUTER, Alive, DatagramPort, Host
-from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError
+from drivers.interfaces import BadFrameError, DamageCount, DamagedError, DeviceError, Health, LinkLostError
 from drivers.messages import Reading
-from drivers.natnet import messages
-from drivers.natnet.frame import Frame, read_frame, z_up
-from drivers.natnet.messages import NEWEST, VERSIONS, MessageKind, ServerInfo, Version, in_words
+from drivers.natnet import frame
+from drivers.natnet.frame import NEWEST, VERSIONS, Frame, MessageKind, ServerInfo, Version, in_words, read_frame, z_up
 from drivers.natnet.section import NatNetSection
-from drivers.serial.bad_frame import BadFrameError
 
 NAME = "motion capture"
 # A server is told so often that its client is there [ns].
@@ -105,7 +102,7 @@ class NatNetMotion:
         """Tell the server and close the port."""
         if self._port is not None:
             with suppress(OSError):
-                self._port.send(messages.message(MessageKind.DISCONNECT))
+                self._port.send(frame.message(MessageKind.DISCONNECT))
             self._port.close()
             self._port = None
 
@@ -121,7 +118,7 @@ class NatNetMotion:
         """Receive what has come, or wait a few ms for it; tell the server that we are here. Raises DeviceError."""
         now_ns = self._host.now_ns()
         if now_ns - self._told_ns >= KEEP_ALIVE_NS:
-            self._send(messages.message(MessageKind.KEEP_ALIVE))
+            self._send(frame.message(MessageKind.KEEP_ALIVE))
             self._told_ns = now_ns
         self._receive()
         silent_ns = self._host.now_ns() - self._heard_ns
@@ -143,10 +140,10 @@ class NatNetMotion:
         if now_ns - self._asked_ns < ASK_AGAIN_NS:
             return
         self._asked_ns = now_ns
-        self._send(messages.connect())
+        self._send(frame.connect())
         if self.server is not None and self._version is None:
-            self._send(messages.request(f"{messages.BITSTREAM},{in_words(NEWEST)}"))
-            self._send(messages.request(messages.BITSTREAM))
+            self._send(frame.request(f"{frame.BITSTREAM},{in_words(NEWEST)}"))
+            self._send(frame.request(frame.BITSTREAM))
 
     def _send(self, data: bytes) -> None:
         """Raises LinkLostError."""
@@ -179,11 +176,11 @@ class NatNetMotion:
 
     def _take(self, data: bytes, arrived_ns: int) -> None:
         """Use a message. Raises BadFrameError, DeviceError."""
-        kind, content = messages.unpack(data)
+        kind, content = frame.unpack(data)
         if kind == MessageKind.SERVER_INFO:
-            self._greeted(messages.read_server_info(content), arrived_ns)
+            self._greeted(frame.read_server_info(content), arrived_ns)
         elif kind == MessageKind.RESPONSE:
-            if self._version is None and messages.chosen_version(content) == NEWEST:
+            if self._version is None and frame.chosen_version(content) == NEWEST:
                 self._version = NEWEST
         elif kind == MessageKind.FRAME and self._version is not None:
             self._framed(read_frame(content, self._version), arrived_ns)

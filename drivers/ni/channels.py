@@ -1,102 +1,115 @@
-"""Sampled channels of NI-DAQmx: their settings, and the conversion of their units to volts at the sensor."""
+"""Sampling tasks of NI-DAQmx: channels, their units in volts at the sensor, shunt calibration of bridges, and TEDS."""
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
-from typing import Any, Literal, get_args
+from typing import Any, NamedTuple
 
-import msgspec
-
+from drivers.channel_calibration import Shunt, Teds
+from drivers.driver_type import RigSetup
+from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError
+from drivers.ni.section import NiDaqSection, NiLoadsSection
+from drivers.ni.session import NiSession
 
-Kind = Literal["iepe_force", "voltage", "bridge", "charge"]
-UNITS = {"iepe_force": "mV/N", "voltage": "mV/N", "bridge": "mV/V/N", "charge": "pC/N"}
 _V_PER_C = 1e9  # a charge amplifier of 1 mV/pC: pC/N then read as mV/N
 
 
-class NiChannel(msgspec.Struct, frozen=True):
+class NiChannel(NamedTuple):
     """One sampled channel.
 
     Attributes:
         name: of the sensor, for people and messages.
         physical: name that NI gives the channel, such as cDAQ1Mod1/ai0.
-        kind: how it is conditioned.
-        sensitivity: from the calibration sheet: mV/N, of a bridge mV/V/N, of a charge sensor pC/N.
+        kind: how it is conditioned: iepe_force, voltage, bridge or charge.
+        sensitivity: mV/N, of a bridge mV/V/N, of a charge sensor pC/N.
         range_V: full scale, either sign, of the volts returned [V].
-        serial: number of the sensor, for the record.
     """
 
     name: str
     physical: str
-    kind: Kind = "iepe_force"
-    sensitivity: float = 0.0
-    range_V: float = 5.0
-    serial: str = ""
+    kind: str
+    sensitivity: float
+    range_V: float
 
 
-class NiDaqSettings(msgspec.Struct, frozen=True):
-    """Settings of the data acquisition.
+class NiTask(NamedTuple):
+    """What one sampling task is set up for.
 
     Attributes:
+        section: of the config.
         channels: in the order of a block's columns.
         rate_hz: samples a second and channel; has to be one that the device can make exactly.
         block_samples: in a block.
-        server: host:port of an NI gRPC Device Server; "" for the driver of this computer.
-        excitation_A: constant current of the IEPE channels [A].
-        excitation_V: excitation of the bridge channels [V].
-        e_stop: digital line that is high while the emergency stop's circuit is whole; "" for none.
-        buffer_s: samples that are not read within so long are lost [s].
-        timeout_s: how long a block may be overdue [s].
         device: name for messages.
-        section: of the config with rate and range, for messages and the name of the task.
     """
 
+    section: NiDaqSection | NiLoadsSection
     channels: tuple[NiChannel, ...]
     rate_hz: float
     block_samples: int
-    server: str = ""
-    excitation_A: float = 0.004
-    excitation_V: float = 2.5
-    e_stop: str = ""
-    buffer_s: float = 1.0
-    timeout_s: float = 0.05
-    device: str = "NI-DAQ"
-    section: str = "daq"
+    device: str
 
     @property
-    def task(self) -> str:
-        """Name of the sampling task at a device server."""
-        return f"rover_hil_{self.section}"
+    def name(self) -> str:
+        """Of the task at a device server."""
+        return f"rover_hil_{self.section.role}"
+
+    @property
+    def e_stop(self) -> str:
+        """Digital line that is high while the emergency stop's circuit is whole; "" for none."""
+        return self.section.e_stop or "" if isinstance(self.section, NiDaqSection) else ""
 
 
-def to_volts(channel: NiChannel, settings: NiDaqSettings) -> float:
+def task_of(section: NiDaqSection | NiLoadsSection, rig: RigSetup) -> NiTask:
+    """Returns the task of the force sensors, or of the load channels."""
+    if isinstance(section, NiDaqSection):
+        by_sensor = {item.sensor: item for item in section.inputs}
+        channels = []
+        for sensor in rig.sensors:
+            place = by_sensor[sensor.name]
+            # a bridge's sensitivity is per volt of excitation
+            scale = section.excitation_V if place.kind == "bridge" else 1.0
+            sensitivity = sensor.sensitivity_mVpN / scale
+            channels.append(NiChannel(sensor.name, place.channel, place.kind, sensitivity, rig.range_V))
+        return NiTask(section, tuple(channels), rig.sample_rate_hz, rig.block_samples, "NI-DAQ")
+    assert rig.loads is not None  # else the section would have been refused
+    places = {item.channel: item for item in section.inputs}
+    # a reading is volts at the sensor whatever the sensitivity, which the estimator applies
+    inputs = [(cell, places[cell.name]) for cell in rig.loads.cells]
+    cells = [NiChannel(cell.name, item.input, item.kind, 1.0, cell.full_scale) for cell, item in inputs]
+    return NiTask(section, tuple(cells), rig.loads.rate_hz, rig.loads.block_samples, "NI-DAQ loads")
+
+
+def to_volts(channel: NiChannel, task: NiTask) -> float:
     """Volts at the sensor per unit that NI-DAQmx scales the channel to."""
     return {
         "iepe_force": channel.sensitivity * 1e-3,
         "voltage": 1.0,
-        "bridge": settings.excitation_V,
+        "bridge": task.section.excitation_V,
         "charge": _V_PER_C,
     }[channel.kind]
 
 
-def add_channel(inputs: Any, channel: NiChannel, settings: NiDaqSettings) -> Any:
+def add_channel(inputs: Any, channel: NiChannel, task: NiTask) -> Any:
     """Add a channel to the inputs of a task, scaled to its unit; returns nidaqmx's channel."""
     from nidaqmx.constants import ForceIEPESensorSensitivityUnits as Sensitivity
 
-    full = channel.range_V / to_volts(channel, settings)
+    full = channel.range_V / to_volts(channel, task)
     place = (channel.physical, channel.name)
-    if channel.kind == "iepe_force":
+    if channel.kind == "iepe_force" and isinstance(task.section, NiDaqSection):
         return inputs.add_ai_force_iepe_chan(
             *place,
             min_val=-full,
             max_val=full,
             sensitivity=channel.sensitivity,
             sensitivity_units=Sensitivity.MILLIVOLTS_PER_NEWTON,
-            current_excit_val=settings.excitation_A,
+            current_excit_val=task.section.excitation_mA * 1e-3,
         )
     if channel.kind == "bridge":
-        return inputs.add_ai_bridge_chan(*place, min_val=-full, max_val=full, voltage_excit_val=settings.excitation_V)
+        return inputs.add_ai_bridge_chan(
+            *place, min_val=-full, max_val=full, voltage_excit_val=task.section.excitation_V
+        )
     if channel.kind == "charge":
         return inputs.add_ai_charge_chan(*place, min_val=-full, max_val=full)
     return inputs.add_ai_voltage_chan(*place, min_val=-full, max_val=full)
@@ -115,26 +128,78 @@ def filter_delay_ns(inputs: list[Any]) -> int:
     return round(delay_s * 1e9)
 
 
-def check_settings(settings: NiDaqSettings) -> None:
-    """Raises DeviceError: settings that no device can follow."""
-    seen: dict[str, str] = {}
-    for channel in settings.channels:
-        at = f"{settings.device}: sensor {channel.name} on {channel.physical}"
-        if channel.kind not in get_args(Kind):
-            raise DeviceError(f"{at}: kind {channel.kind!r}, allowed: {', '.join(get_args(Kind))}")
-        if not (math.isfinite(channel.sensitivity) and channel.sensitivity > 0):
-            found = "none" if channel.sensitivity == 0 else f"{channel.sensitivity:g}"
-            raise DeviceError(
-                f"{at}: sensitivity [{UNITS[channel.kind]}] is {found}, allowed: above 0; see its calibration"
+# NI-DAQmx: no TEDS in the sensor; the device cannot read any.
+_NO_TEDS = (-200709, -200741)
+# A gain further from 1 than this is that of a wrong resistor or of a fault, not of the leads.
+MOST_FROM_ONE = 0.1
+
+
+def shunt_gains(
+    task: NiTask, channels: tuple[str, ...], shunt: Shunt, host: Host = COMPUTER, alive: Alive = lambda: None
+) -> dict[str, float]:
+    """Returns the gain of each bridge by its shunt. Raises DeviceError: a gain that no lead explains."""
+    chosen = [_bridge(task, name) for name in channels]
+    session, gains = NiSession(task.device, task.section.server, alive, host), {}
+    session.open()
+    try:
+        for channel in chosen:
+            gain = gains[channel.name] = _shunt_gain(session, task, channel, shunt)
+            if not abs(gain - 1.0) <= MOST_FROM_ONE:
+                raise DeviceError(
+                    f"{session.where}: shunt calibration of {channel.name} on {channel.physical}: gain {gain:.4g}, "
+                    f"allowed: {1 - MOST_FROM_ONE:g} to {1 + MOST_FROM_ONE:g}; check the resistors given "
+                    f"({shunt.resistor_ohm:g} and {shunt.bridge_ohm:g} ohm), the arm {shunt.arm} and the wires"
+                )
+    finally:
+        session.close()
+    return gains
+
+
+def read_teds(task: NiTask, host: Host = COMPUTER, alive: Alive = lambda: None) -> dict[str, Teds | None]:
+    """Returns the data sheet in the sensor of each channel; None: it has none. Raises DeviceError."""
+    session = NiSession(task.device, task.section.server, alive, host)
+    session.open()
+    try:
+        return {channel.name: _teds(session, channel) for channel in task.channels}
+    finally:
+        session.close()
+
+
+def _bridge(task: NiTask, name: str) -> NiChannel:
+    channel = next(one for one in task.channels if one.name == name)
+    if channel.kind != "bridge":
+        raise ValueError(f"channel {name} is of kind {channel.kind}; only a bridge has a shunt calibration")
+    return channel
+
+
+def _shunt_gain(session: NiSession, task: NiTask, channel: NiChannel, shunt: Shunt) -> float:
+    from nidaqmx.constants import ShuntElementLocation
+
+    with session.translated_errors(f"shunt calibration of {channel.name} on {channel.physical}"):
+        opened = session.task(f"{task.name}_shunt")
+        try:
+            made = add_channel(opened.ai_channels, channel, task)
+            opened.perform_bridge_shunt_cal(
+                channel=channel.name,
+                shunt_resistor_value=shunt.resistor_ohm,
+                shunt_resistor_location=ShuntElementLocation[shunt.arm],
+                bridge_resistance=shunt.bridge_ohm,
             )
-        if not (math.isfinite(channel.range_V) and channel.range_V > 0):
-            raise DeviceError(f"{at}: range_V is {channel.range_V:g}, allowed: above 0")
-        for key in (channel.physical, channel.name):
-            if key in seen:
-                raise DeviceError(f"{at}: {key} is also that of sensor {seen[key]}; they must differ")
-            seen[key] = channel.name
-    if not (settings.channels and settings.rate_hz > 0 and settings.block_samples > 0):
-        raise DeviceError(
-            f"{settings.device}: {len(settings.channels)} channels, rate_hz {settings.rate_hz:g}, block_samples "
-            f"{settings.block_samples}; allowed: above 0, each"
-        )
+            return float(made.ai_bridge_shunt_cal_gain_adjust)
+        finally:
+            opened.close()
+
+
+def _teds(session: NiSession, channel: NiChannel) -> Teds | None:
+    from nidaqmx.errors import DaqError
+
+    with session.translated_errors(f"TEDS of {channel.name} on {channel.physical}"):
+        place = session.physical_channel(channel.physical)
+        try:
+            place.configure_teds()
+        except DaqError as error:
+            if error.error_code in _NO_TEDS:
+                return None
+            raise
+        version = f"{place.teds_version_letter}{place.teds_version_num}"
+        return Teds(place.teds_mfg_id, place.teds_model_num, version, place.teds_serial_num)

@@ -10,12 +10,67 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from drivers.device_clock import DeviceClock
+from drivers.driver_type import RigSetup
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError, Health, IoDevice, LinkLostError, SamplesLostError
 from drivers.messages import DaqBlock
-from drivers.ni.channels import NiDaqSettings, add_channel, check_settings, filter_delay_ns, to_volts
-from drivers.ni.sample_clock import SampleClock
+from drivers.ni.channels import add_channel, filter_delay_ns, task_of, to_volts
+from drivers.ni.section import NiDaqSection, NiLoadsSection
 from drivers.ni.session import NiSession
+
+# The returned times may run so much faster or slower than the estimated rate, to correct an error.
+SLEW = 1e-3
+
+
+class SampleClock:
+    """Maps sample counts to the time of the run; the ticks of the device's clock are its samples (`DeviceClock`).
+
+    The returned times follow the clock's line without a jump.
+
+    Args:
+        rate_hz: nominal samples a second and channel.
+        delay_ns: from a sample to its arrival in the count, such as a filter's; subtracted from the times.
+    """
+
+    def __init__(self, rate_hz: float, delay_ns: int = 0) -> None:
+        self._clock, self._delay_ns = DeviceClock(rate_hz), delay_ns
+        self._count = 0  # samples arrived
+        self._stamped: int | None = None  # samples with a time already, and the time of the last [ns since base]
+        self._last_ns = 0.0
+
+    @property
+    def rate_hz(self) -> float:
+        """Samples a second of the run."""
+        return 1e9 / (self._clock.tick_ns + self._clock.skew)
+
+    @property
+    def offset_ns(self) -> int:
+        """Time of the run at sample 0, by the present line [ns]."""
+        return self._clock.base_ns + round(self._clock.since_base_ns(1)) - self._delay_ns
+
+    def observe(self, count: int, arrived_ns: int) -> None:
+        """Record that so many more samples of each channel had arrived at a time of the run [ns]."""
+        self._count += count
+        self._clock.observe(self._count, arrived_ns)
+
+    def due_ns(self, count: int) -> int:
+        """Earliest time at which so many more samples can have arrived [ns]."""
+        return self._clock.base_ns + round(self._clock.since_base_ns(self._count + count))
+
+    def stamp(self, count: int) -> npt.NDArray[np.int64]:
+        """Returns the times of the next `count` samples [ns]; shape (count,), strictly increasing."""
+        if self._stamped is None:
+            self._stamped = self._count - count
+            self._last_ns = self._clock.since_base_ns(self._stamped)
+        period = self._clock.tick_ns + self._clock.skew
+        wanted = (self._clock.since_base_ns(self._stamped + count) - self._last_ns) / count
+        step = min(max(wanted, period * (1 - SLEW)), period * (1 + SLEW))
+        times = self._last_ns + step * np.arange(1, count + 1)
+        self._stamped += count
+        self._last_ns = float(times[-1])
+        return np.asarray(np.rint(times), np.int64) + (self._clock.base_ns - self._delay_ns)
+
 
 # A channel counts as overloaded from this share of its range on.
 OVERLOAD = 0.99
@@ -26,6 +81,8 @@ FLAGS_S = 0.02
 SETTLE_S = 0.1
 # When behind, so many blocks are read at once: the cost of a read hardly depends on its size.
 TOGETHER = 16
+# Samples that are not read within so long are lost [s]; how long a block may be overdue [s].
+BUFFER_S, TIMEOUT_S = 1.0, 0.05
 E_STOP_TASK = "rover_hil_e_stop"  # its name at a device server
 
 
@@ -36,7 +93,8 @@ class NiDaq:
     kind of channel: of a bridge those at its output, of a charge sensor those of an amplifier of 1 mV/pC.
 
     Args:
-        settings: what to sample.
+        section: of the config.
+        rig: with the sensors or load channels.
         host: whose clock and ports are used.
         alive: called while waiting, every few ms.
 
@@ -46,16 +104,23 @@ class NiDaq:
             channels.
     """
 
-    def __init__(self, settings: NiDaqSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
-        self._settings, self._host, self._alive = settings, host, alive
-        self._session = NiSession(settings.device, settings.server, alive, host)
+    def __init__(
+        self,
+        section: NiDaqSection | NiLoadsSection,
+        rig: RigSetup,
+        host: Host = COMPUTER,
+        alive: Alive = lambda: None,
+    ) -> None:
+        self._task = task = task_of(section, rig)
+        self._server, self._host, self._alive = section.server, host, alive
+        self._session = NiSession(task.device, section.server, alive, host)
         self._tasks: list[Any] = []  # the sampling one first
         self._reader: Any = None
         self._line: Any = None  # reader of the E-stop's line
-        self._data = np.zeros(len(settings.channels) * settings.block_samples * TOGETHER)
-        self._to_volts = np.ones(len(settings.channels))
-        self._limit_V = OVERLOAD * np.array([channel.range_V for channel in settings.channels])
-        self._none_over = (False,) * len(settings.channels)
+        self._data = np.zeros(len(task.channels) * task.block_samples * TOGETHER)
+        self._to_volts = np.ones(len(task.channels))
+        self._limit_V = OVERLOAD * np.array([channel.range_V for channel in task.channels])
+        self._none_over = (False,) * len(task.channels)
         self._blocks: deque[DaqBlock] = deque()
         self._sequence = self._errors = 0
         self._arrived_ns = 0
@@ -70,8 +135,7 @@ class NiDaq:
     def open(self) -> None:
         """Reserve the channels and start sampling. Raises DeviceError."""
         self.close()
-        check_settings(self._settings)
-        self._to_volts[:] = [to_volts(channel, self._settings) for channel in self._settings.channels]
+        self._to_volts[:] = [to_volts(channel, self._task) for channel in self._task.channels]
         try:
             self._session.open()
             self._find(self._session.devices())
@@ -98,7 +162,7 @@ class NiDaq:
         rate_hz = math.nan if self.clock is None else self.clock.rate_hz
         age_ms = (self._host.now_ns() - self._arrived_ns) * 1e-6 if self._sequence else math.nan
         return Health(
-            self._settings.device,
+            self._task.device,
             self._reader is not None,
             self._errors,
             self._detail,
@@ -116,7 +180,7 @@ class NiDaq:
             if self._line is not None and now_ns >= self._line_due_ns:
                 self._line_due_ns = now_ns + round(E_STOP_S * 1e9)
                 self._ask_e_stop()
-            elif self._flags and self._settings.server and now_ns >= self._flags_due_ns:
+            elif self._flags and self._server and now_ns >= self._flags_due_ns:
                 self._flags_due_ns = now_ns + round(FLAGS_S * 1e9)
                 self._ask_flags()
             else:
@@ -136,19 +200,19 @@ class NiDaq:
         lines = {name: device for device in devices for name in device.di}
         missing = [
             f"{channel.physical!r} (sensor {channel.name})"
-            for channel in self._settings.channels
+            for channel in self._task.channels
             if channel.physical not in inputs
         ]
         wrong = []
         if missing:
             found = ", ".join(inputs) or "no analog inputs at all"
             wrong.append(f"there is no channel {', '.join(missing)}; found: {found}")
-        if self._settings.e_stop and self._settings.e_stop not in lines:
+        if self._task.e_stop and self._task.e_stop not in lines:
             found = ", ".join(lines) or "no digital inputs at all"
-            wrong.append(f"there is no digital input {self._settings.e_stop!r} for the E-stop; found: {found}")
+            wrong.append(f"there is no digital input {self._task.e_stop!r} for the E-stop; found: {found}")
         if wrong:
             raise DeviceError(f"{self._session.where}: {'; '.join(wrong)}")
-        used = dict.fromkeys(inputs[channel.physical] for channel in self._settings.channels)
+        used = dict.fromkeys(inputs[channel.physical] for channel in self._task.channels)
         self._detail = ", ".join(f"{device.name} {device.product} no. {device.serial}" for device in used)
 
     def _set_up(self) -> None:
@@ -156,18 +220,18 @@ class NiDaq:
         from nidaqmx.errors import Error
         from nidaqmx.stream_readers import AnalogMultiChannelReader, DigitalSingleChannelReader
 
-        wanted = self._settings
-        task = self._session.task(wanted.task, self._is_read_by_another)
+        wanted = self._task
+        task = self._session.task(wanted.name, self._is_read_by_another)
         self._tasks.append(task)
         inputs = [add_channel(task.ai_channels, channel, wanted) for channel in wanted.channels]
-        buffer = max(round(wanted.buffer_s * wanted.rate_hz), 4 * wanted.block_samples)
+        buffer = max(round(BUFFER_S * wanted.rate_hz), 4 * wanted.block_samples)
         task.timing.cfg_samp_clk_timing(wanted.rate_hz, sample_mode=AcquisitionType.CONTINUOUS, samps_per_chan=buffer)
         task.in_stream.input_buf_size = buffer
         rate_hz = task.timing.samp_clk_rate
         if abs(rate_hz - wanted.rate_hz) > 1e-6 * wanted.rate_hz:
             raise DeviceError(
                 f"{self._session.where}: requested {wanted.rate_hz:g} Hz, the device samples at {rate_hz:g} Hz; "
-                f"set {wanted.section}.rate_hz to a rate that the module supports"
+                f"set {wanted.section.role}.rate_hz to a rate that the module supports"
             )
         self.filter_delay_ns = filter_delay_ns(inputs)
         self._reader = AnalogMultiChannelReader(task.in_stream)
@@ -191,23 +255,23 @@ class NiDaq:
         """Discard the first blocks and learn the sample clock's offset from them."""
         self._sequence = 0
         self._flagged = frozenset()
-        self.clock = SampleClock(self._settings.rate_hz, self.filter_delay_ns)
+        self.clock = SampleClock(self._task.rate_hz, self.filter_delay_ns)
         if self._line is not None:
             self._ask_e_stop()
-        for _ in range(math.ceil(SETTLE_S * self._settings.rate_hz / self._settings.block_samples)):
-            self._wait_for(self._settings.block_samples)
-            self.clock.observe(self._settings.block_samples, self._arrived_ns)
+        for _ in range(math.ceil(SETTLE_S * self._task.rate_hz / self._task.block_samples)):
+            self._wait_for(self._task.block_samples)
+            self.clock.observe(self._task.block_samples, self._arrived_ns)
             self._alive()
         self._session.deadline_s = 2 * self._block_timeout_s
 
     def _take_block(self, clock: SampleClock) -> None:
-        wanted = self._settings
+        wanted = self._task
         block_ns = round(wanted.block_samples * 1e9 / wanted.rate_hz)
         late = (self._host.now_ns() - clock.due_ns(wanted.block_samples)) // block_ns
         together = min(1 + max(late, 0), TOGETHER)
         data = self._wait_for(together * wanted.block_samples)
         clock.observe(data.shape[1], self._arrived_ns)
-        if self._flags and not wanted.server:
+        if self._flags and not self._server:
             self._ask_flags()
         volts = np.multiply(data.T, self._to_volts, order="C")
         times_ns = clock.stamp(len(volts))
@@ -215,43 +279,43 @@ class NiDaq:
             rows = slice(first, first + wanted.block_samples)
             self._hand_out(times_ns[rows], volts[rows])
         self._flagged = frozenset()
-        if len(self._blocks) * wanted.block_samples > wanted.buffer_s * wanted.rate_hz:
+        if len(self._blocks) * wanted.block_samples > BUFFER_S * wanted.rate_hz:
             raise SamplesLostError(f"{self._session.where}: {len(self._blocks)} unread blocks")
 
     def _hand_out(self, times_ns: npt.NDArray[np.int64], volts: npt.NDArray[np.float64]) -> None:
         reached, over = np.abs(volts) >= self._limit_V, self._none_over
         if self._flagged or np.count_nonzero(reached):
             over = tuple(
-                bool(channel.any()) or settings.name in self._flagged
-                for channel, settings in zip(reached.T, self._settings.channels, strict=True)
+                bool(channel.any()) or sampled.name in self._flagged
+                for channel, sampled in zip(reached.T, self._task.channels, strict=True)
             )
         self._sequence += 1
         self._blocks.append(DaqBlock(self._sequence, times_ns, volts, over, self._arrived_ns))
 
     def _wait_for(self, samples: int) -> npt.NDArray[np.float64]:
         """The next samples in the channels' units, (channels, samples); overwritten by the next call."""
-        wanted = self._settings
+        wanted = self._task
         data = self._data[: len(wanted.channels) * samples].reshape(len(wanted.channels), samples)
         with self._session.translated_errors("reading a block"):
-            if not wanted.server:  # a read of the local driver cannot call `alive` meanwhile
+            if not self._server:  # a read of the local driver cannot call `alive` meanwhile
                 until = self._host.now_ns() * 1e-9 + self._block_timeout_s
                 stream = self._tasks[0].in_stream
                 while stream.avail_samp_per_chan < samples and self._host.now_ns() * 1e-9 < until:
                     self._alive()
                     self._host.sleep(0.0005)
-            self._reader.read_many_sample(data, samples, self._block_timeout_s if wanted.server else 0.0)
+            self._reader.read_many_sample(data, samples, self._block_timeout_s if self._server else 0.0)
         self._arrived_ns = self._host.now_ns()
         return data
 
     @property
     def _block_timeout_s(self) -> float:
         """How long a block may take to arrive [s]."""
-        return self._settings.timeout_s + self._settings.block_samples / self._settings.rate_hz
+        return TIMEOUT_S + self._task.block_samples / self._task.rate_hz
 
     def _ask_e_stop(self) -> None:
         """Normally closed circuit: low means pressed, or a broken wire."""
         with self._session.translated_errors("reading the E-stop line"):
-            self._e_stop = not self._line.read_one_sample_one_line(timeout=self._settings.timeout_s)
+            self._e_stop = not self._line.read_one_sample_one_line(timeout=TIMEOUT_S)
 
     def _ask_flags(self) -> None:
         """Channels that the devices flag; a read clears the flags, so they belong to the next block."""

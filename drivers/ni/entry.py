@@ -12,13 +12,10 @@ from drivers.checks import channel_problems, regulator_problems, valve_problems
 from drivers.driver_type import Connection, DaqType, DriverType, LoadsType, RigSetup, ValvesType
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import IoDevice
-from drivers.ni.section import NiDaqSection, NiLoadsSection, NiValvesSection, chassis_of
-from drivers.section import Problem, settings_of
+from drivers.ni.section import MOST_V, NiDaqSection, NiLoadsSection, NiValvesSection, chassis_of
+from drivers.section import Problem
 
 if TYPE_CHECKING:
-    from drivers.ni.channels import NiDaqSettings
-    from drivers.ni.daq import NiDaq
-    from drivers.ni.valves import NiValves, NiValveSettings
     from drivers.sim.server import ServerSetup, SimulatedServer
 
 
@@ -52,7 +49,7 @@ class _ByServer(DriverType[S]):
 
 
 class _CalibratedType(ChannelCalibration):
-    """Shunt calibration of bridges and TEDS, through the settings that the driver itself has."""
+    """Shunt calibration of bridges and TEDS, through the task that the driver itself has."""
 
     @override
     def shunt_gains(
@@ -64,33 +61,24 @@ class _CalibratedType(ChannelCalibration):
         host: Host = COMPUTER,
         alive: Alive = lambda: None,
     ) -> dict[str, float]:
-        from drivers.ni.channel_calibration import shunt_gains
+        from drivers.ni.channels import shunt_gains, task_of
 
-        return shunt_gains(self.driver_settings(section, rig), channels, shunt, host, alive)
+        return shunt_gains(task_of(section, rig), channels, shunt, host, alive)
 
     @override
     def teds(
         self, section: Any, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> dict[str, Teds | None]:
-        from drivers.ni.channel_calibration import read_teds
+        from drivers.ni.channels import read_teds, task_of
 
-        return read_teds(self.driver_settings(section, rig), host, alive)
-
-    def driver_settings(self, section: Any, rig: RigSetup) -> NiDaqSettings:
-        """The section's settings in the driver's units."""
-        raise NotImplementedError
+        return read_teds(task_of(section, rig), host, alive)
 
 
 class NiDaqType(_ByServer[NiDaqSection], _CalibratedType, DaqType[NiDaqSection]):
     """Force sensors on NI devices."""
 
     settings = NiDaqSection
-
-    @override
-    def make(self, section: NiDaqSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> NiDaq:
-        from drivers.ni.daq import NiDaq
-
-        return NiDaq(self.driver_settings(section, rig), host, alive)
+    device = "drivers.ni.daq:NiDaq"
 
     @override
     def connections(self, section: NiDaqSection) -> Iterator[Connection]:
@@ -101,45 +89,16 @@ class NiDaqType(_ByServer[NiDaqSection], _CalibratedType, DaqType[NiDaqSection])
 
     @override
     def simulated_server(self, setup: ServerSetup) -> SimulatedServer:
-        from drivers.ni.simulated.rig_part import NiRigPart
+        from drivers.ni.simulated.server import NiRigPart
 
         return NiRigPart(setup)
-
-    def driver_settings(self, section: NiDaqSection, rig: RigSetup) -> NiDaqSettings:
-        """The same in the driver's units."""
-        from drivers.ni.channels import NiChannel, NiDaqSettings
-
-        by_sensor = {item.sensor: item for item in section.inputs}
-        channels = []
-        for sensor in rig.sensors:
-            place, sheet = by_sensor[sensor.name], section.sheet(sensor.name)
-            # a bridge's sensitivity is per volt of excitation
-            scale = section.excitation_V if place.kind == "bridge" else 1.0
-            serial = sheet.serial if sheet else ""
-            sensitivity = sensor.sensitivity_mVpN / scale
-            channels.append(NiChannel(sensor.name, place.channel, place.kind, sensitivity, rig.range_V, serial))
-        return settings_of(
-            NiDaqSettings,
-            section,
-            channels=tuple(channels),
-            rate_hz=rig.sample_rate_hz,
-            block_samples=rig.block_samples,
-            e_stop=section.e_stop or "",
-        )
 
 
 class _NiValvesType(_ByServer[NiValvesSection], ValvesType[NiValvesSection]):
     """Valves on digital lines of NI devices."""
 
     settings = NiValvesSection
-
-    @override
-    def make(
-        self, section: NiValvesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
-    ) -> NiValves:
-        from drivers.ni.valves import NiValves
-
-        return NiValves(self.driver_settings(section, rig), host, alive)
+    device = "drivers.ni.valves:NiValves"
 
     @override
     def check(self, section: NiValvesSection, rig: RigSetup) -> Iterator[Problem]:
@@ -150,6 +109,9 @@ class _NiValvesType(_ByServer[NiValvesSection], ValvesType[NiValvesSection]):
         yield from valve_problems(section, "pressure_channels", self.dead_man(section), "watchdog_ms")
         dead_man, fixed = self.regulators_dead_man(section), section.regulator is not None
         yield from regulator_problems(section.regulators, dead_man, "watchdog_ms", fixed=fixed, rig=rig)
+        if section.regulator is not None and rig.supply_kPa > (most_kPa := MOST_V * section.regulator.kPa_per_V):
+            found, allowed = f"a supply of {rig.supply_kPa:g} kPa", f"0 to {most_kPa:g} kPa at this scale"
+            yield Problem("devices.valves.regulator", found, allowed, ("cylinders.supply_kPa",))
 
     @override
     def connections(self, section: NiValvesSection) -> Iterator[Connection]:
@@ -170,41 +132,12 @@ class _NiValvesType(_ByServer[NiValvesSection], ValvesType[NiValvesSection]):
     def regulators_dead_man(self, section: NiValvesSection) -> str:
         return self.dead_man(section)
 
-    def driver_settings(self, section: NiValvesSection, rig: RigSetup) -> NiValveSettings:
-        """The same in the driver's units."""
-        from drivers.ni.valves import NiValveSettings
-
-        inputs, fixed, moved = section.pressure_channels, section.regulator, section.regulators
-        lines = section.lines.in_order(rig.valves.valves)
-        if rig.valves.trigger:
-            lines += (section.camera_trigger or "",)
-        outputs = moved or fixed
-        return settings_of(
-            NiValveSettings,
-            section,
-            lines=lines,
-            valves=rig.valves,
-            watchdog_device=chassis_of(lines[0]) if section.watchdog_ms else "",
-            watchdog_s=(section.watchdog_ms or 0) * 1e-3,
-            outputs=moved.in_order(rig.valves.regulators) if moved else (fixed.channel,) if fixed else (),
-            output_VpkPa=1.0 / outputs.kPa_per_V if outputs else 1.0,
-            output_zero_V=moved.zero_V if moved else 0.0,
-            supply_kPa=rig.supply_kPa,
-            pressures=inputs.in_order(rig.valves.valves) if inputs else (),
-            pressure_VpkPa=1.0 / inputs.kPa_per_V if inputs else 1.0,
-        )
-
 
 class _NiLoadsType(_ByServer[NiLoadsSection], _CalibratedType, LoadsType[NiLoadsSection]):
     """Leg sensors and load cell on NI devices."""
 
     settings = NiLoadsSection
-
-    @override
-    def make(self, section: NiLoadsSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None) -> NiDaq:
-        from drivers.ni.daq import NiDaq
-
-        return NiDaq(self.driver_settings(section, rig), host, alive)
+    device = "drivers.ni.daq:NiDaq"
 
     @override
     def check(self, section: NiLoadsSection, rig: RigSetup) -> Iterator[Problem]:
@@ -214,25 +147,6 @@ class _NiLoadsType(_ByServer[NiLoadsSection], _CalibratedType, LoadsType[NiLoads
     def connections(self, section: NiLoadsSection) -> Iterator[Connection]:
         for place, item in enumerate(section.inputs):
             yield physical_channel(f"devices.loads.inputs.{place}.input", item.input, section.server)
-
-    def driver_settings(self, section: NiLoadsSection, rig: RigSetup) -> NiDaqSettings:
-        """The same in the driver's units."""
-        from drivers.ni.channels import NiChannel, NiDaqSettings
-
-        assert rig.loads is not None  # else the section would have been refused
-        places = {item.channel: item for item in section.inputs}
-        # a reading is volts at the sensor whatever the sensitivity, which the estimator applies
-        inputs = [(cell, places[cell.name]) for cell in rig.loads.cells]
-        channels = [NiChannel(cell.name, item.input, item.kind, 1.0, cell.full_scale) for cell, item in inputs]
-        return settings_of(
-            NiDaqSettings,
-            section,
-            channels=tuple(channels),
-            rate_hz=rig.loads.rate_hz,
-            block_samples=rig.loads.block_samples,
-            device="NI-DAQ loads",
-            section="loads",
-        )
 
 
 # Names of one and the same host: two runs that name a server differently lock one another out all the same.

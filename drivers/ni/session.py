@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
-from drivers.extras import install_command
+from drivers.extensions import install_command
 from drivers.host import COMPUTER, SLICE_S, Alive, Host
 from drivers.interfaces import DeviceError, IoDevice, LinkLostError, SamplesLostError
 

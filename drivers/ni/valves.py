@@ -6,98 +6,65 @@ import math
 from contextlib import suppress
 from typing import Any
 
-import msgspec
 import numpy as np
 
+from drivers.driver_type import RigSetup
 from drivers.host import COMPUTER, SLICE_S, Alive, Host
-from drivers.interfaces import DeviceError, Health, LinkLostError, StopFrames
+from drivers.interfaces import DeviceError, Health, LinkLostError, StopFrames, ValvesDevice
 from drivers.messages import ValveCommand, ValveSample
-from drivers.ni.section import MOST_V
+from drivers.ni.section import MOST_V, NiValvesSection, chassis_of
 from drivers.ni.session import NiSession
-from drivers.valve_layout import ValveLayout
 
-__all__ = ["NiValveSettings", "NiValves"]
-
+DEVICE = "NI valves"
+# How long a device may take to answer [s].
+TIMEOUT_S = 0.05
 # The watchdog is fed so many times within its time.
 FEEDS = 4
 LINES_TASK, WATCHDOG_TASK = "rover_hil_valves", "rover_hil_watchdog"
 OUTPUTS_TASK, PRESSURE_TASK = "rover_hil_regulators", "rover_hil_pressure"
 
 
-class NiValveSettings(msgspec.Struct, frozen=True):
-    """Settings of the valves: lines, watchdog, regulators, pressure sensors.
+class _ValveChannels:
+    """The channels of a rig's valves, regulators and pressure sensors.
+
+    Args:
+        section: of the config.
+        rig: with the valves, the regulators and the camera's trigger line.
 
     Attributes:
-        lines: digital lines such as cDAQ1Mod2/port0/line0, in the order of `valves.outputs`.
         valves: which valves and moved regulators there are, and whether there is a camera's trigger line.
-        server: host:port of an NI gRPC Device Server; "" for the driver of this computer.
+        lines: digital lines such as cDAQ1Mod2/port0/line0, in the order of `valves.outputs`.
         watchdog_device: device whose watchdog switches the lines off when it is not fed; "" for none.
-        watchdog_s: its timeout [s].
+        watchdog_s: its time-out [s].
         outputs: analog outputs of regulators: of those that are moved, in the order of `valves.regulators`; or, where
-            none is moved, one that is set to supply_kPa while open; () for none.
-        output_VpkPa: their set-points [V/kPa].
-        output_zero_V: their set-points at no pressure [V].
-        supply_kPa: see there.
+            none is moved, one that is set to the pressure of the supply while open; () for none.
         pressures: analog inputs of the pressures of the chambers with a valve, in the order of the lines; () for none.
         pressure_VpkPa: their sensitivity [V/kPa].
-        pressure_zero_V: their output at zero gauge pressure [V].
-        rate_hz: samples a second, and set-points of regulators.
-        timeout_s: how long a device may take to answer [s].
-        device: name for people.
     """
 
-    lines: tuple[str, ...]
-    valves: ValveLayout = ValveLayout()
-    server: str = ""
-    watchdog_device: str = ""
-    watchdog_s: float = 0.1
-    outputs: tuple[str, ...] = ()
-    output_VpkPa: float = 0.01
-    output_zero_V: float = 0.0
-    supply_kPa: float = 600.0
-    pressures: tuple[str, ...] = ()
-    pressure_VpkPa: float = 0.01
-    pressure_zero_V: float = 0.0
-    rate_hz: float = 100.0
-    timeout_s: float = 0.05
-    device: str = "NI valves"
+    def __init__(self, section: NiValvesSection, rig: RigSetup) -> None:
+        inputs, fixed, moved = section.pressure_channels, section.regulator, section.regulators
+        self.valves, self.lines = rig.valves, section.lines.in_order(rig.valves.valves)
+        if rig.valves.trigger:
+            self.lines += (section.camera_trigger or "",)
+        self.watchdog_device = chassis_of(self.lines[0]) if section.watchdog_ms else ""
+        self.watchdog_s = (section.watchdog_ms or 0) * 1e-3
+        self.outputs = moved.in_order(rig.valves.regulators) if moved else (fixed.channel,) if fixed else ()
+        outputs = moved or fixed
+        self._VpkPa, self._zero_V = 1.0 / outputs.kPa_per_V if outputs else 1.0, moved.zero_V if moved else 0.0
+        self._supply_kPa = rig.supply_kPa
+        self.pressures = inputs.in_order(rig.valves.valves) if inputs else ()
+        self.pressure_VpkPa = 1.0 / inputs.kPa_per_V if inputs else 1.0
 
     def volts(self, command: ValveCommand) -> tuple[float, ...]:
         """Set-points of the outputs under a command [V]."""
         if not self.valves.regulators:
-            return (self.output_zero_V + self.supply_kPa * self.output_VpkPa,) * len(self.outputs)
+            return (self._zero_V + self._supply_kPa * self._VpkPa,) * len(self.outputs)
         pressures_Pa = self.valves.pressures(command)
-        return tuple(
-            [min(self.output_zero_V + pressure_Pa * 1e-3 * self.output_VpkPa, MOST_V) for pressure_Pa in pressures_Pa]
-        )
+        return tuple([min(self._zero_V + pressure_Pa * 1e-3 * self._VpkPa, MOST_V) for pressure_Pa in pressures_Pa])
 
 
-def check(settings: NiValveSettings) -> None:
-    """Raises DeviceError: settings that no device can follow."""
-    lines, pressures, outputs = settings.lines, settings.pressures, settings.outputs
-    switched, count, moved = len(settings.valves.outputs), len(settings.valves.valves), len(settings.valves.regulators)
-    volts = settings.output_zero_V + settings.supply_kPa * settings.output_VpkPa if outputs else 0.0
-    for wrong, what in (
-        (
-            len(set(lines)) != switched or not all(lines),
-            f"lines {', '.join(lines)}; allowed: {switched}, all different, for {', '.join(settings.valves.outputs)}",
-        ),
-        (
-            len(pressures) not in (0, count),
-            f"{len(pressures)} pressure channels; allowed: none, or one for each of the {count} valves",
-        ),
-        (
-            bool(moved) and len(set(outputs)) != moved,
-            f"outputs {', '.join(outputs)}; allowed: {moved}, one for each regulator, all different",
-        ),
-        (len(set(pressures)) != len(pressures), f"pressures {', '.join(pressures)}; allowed: all different"),
-        (not 0 <= volts <= 10, f"a regulator's set-point is {volts:g} V; allowed: 0 to 10 (supply_kPa x V/kPa)"),
-    ):
-        if wrong:
-            raise DeviceError(f"{settings.device}: {what}")
-
-
-class NiValves:
+class NiValves(ValvesDevice):
     """Valves, all lines of them written at once, and regulators, likewise.
 
     After opening, valves stay off and moved regulators closed until the safe command has been written; only then is
@@ -105,25 +72,29 @@ class NiValves:
     The watchdog is fed only by `step`.
 
     Args:
-        settings: of the valves.
+        section: of the config.
+        rig: with the valves, the regulators and the camera's trigger line.
         host: whose clock and ports are used.
         alive: called while waiting, every few ms.
     """
 
-    def __init__(self, settings: NiValveSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
-        self._settings, self._host, self._alive = settings, host, alive
-        self._session = NiSession(settings.device, settings.server, alive, host)
+    def __init__(
+        self, section: NiValvesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+    ) -> None:
+        self._channels, self._host, self._alive = _ValveChannels(section, rig), host, alive
+        self._session, self._period_ns = NiSession(DEVICE, section.server, alive, host), round(1e9 / section.rate_hz)
+        valves = rig.valves
         self._tasks: list[Any] = []
         self._lines: Any = None  # writers and readers of nidaqmx
         self._outputs: Any = None
         self._inputs: Any = None
         self._watchdog: Any = None
         self._command: ValveCommand | None = None  # not yet confirmed
-        self._off = ValveCommand(0, settings.valves.valves_off)
-        self._all_off = settings.valves.switched(self._off)
-        self._on, self._volts = self._all_off, settings.volts(self._off)  # as last confirmed
+        self._off = ValveCommand(0, valves.valves_off)
+        self._all_off = valves.switched(self._off)
+        self._on, self._volts = self._all_off, self._channels.volts(self._off)  # as last confirmed
         self._may_power = False
-        self._pressure_V = np.full(len(settings.valves.valves), math.nan)
+        self._pressure_V = np.full(len(valves.valves), math.nan)
         self._feed_due_ns = self._sample_due_ns = self._outputs_due_ns = self._measured_ns = 0
         self._sample: ValveSample | None = None
         self._sequence = self._errors = 0
@@ -133,13 +104,12 @@ class NiValves:
     def open(self) -> None:
         """Reserve the lines, switch all off, set the regulators and start the watchdog. Raises DeviceError."""
         self.close()
-        check(self._settings)
         self._command, self._may_power, self._sample, self._acknowledged_ns = None, False, None, -1
         try:
             self._session.open()
             with self._session.translated_errors("setting up the lines"):
                 self._set_up()
-            self._session.deadline_s = 2 * self._settings.timeout_s
+            self._session.deadline_s = 2 * TIMEOUT_S
         except DeviceError:
             self._errors += 1
             self.close()
@@ -153,7 +123,7 @@ class NiValves:
                 self._power(self._all_off)
         with suppress(Exception):
             if self._outputs is not None:
-                self._regulate((0.0,) * len(self._settings.outputs))
+                self._regulate((0.0,) * len(self._channels.outputs))
         for task in reversed(self._tasks):
             with suppress(Exception):
                 task.close()
@@ -163,11 +133,11 @@ class NiValves:
 
     def health(self) -> Health:
         """Returns the state of the link."""
-        wanted = self._settings
+        wanted = self._channels
         fed = f"watchdog of {wanted.watchdog_device}, {wanted.watchdog_s * 1e3:g} ms"
         age_ms = (self._host.now_ns() - self._answered_ns) * 1e-6 if self._answered_ns else math.nan
         detail = fed if wanted.watchdog_device else "no watchdog"
-        return Health(wanted.device, self._lines is not None, self._errors, detail, age_ms=age_ms)
+        return Health(DEVICE, self._lines is not None, self._errors, detail, age_ms=age_ms)
 
     def stop_frames(self) -> tuple[StopFrames, ...]:
         """None: NI's watchdog stops these valves when their worker dies."""
@@ -175,7 +145,7 @@ class NiValves:
 
     def write(self, command: ValveCommand) -> None:
         """Accept a command for the next step."""
-        if self._settings.valves.is_safe(command):
+        if self._channels.valves.is_safe(command):
             self._may_power = True
         elif not self._may_power:
             return
@@ -202,7 +172,7 @@ class NiValves:
         return sample
 
     def _urgent(self, now_ns: int) -> None:
-        wanted, command = self._settings, self._command
+        wanted, command = self._channels, self._command
         if command is not None and self._follows(command):
             self._confirm(command)  # a repeated command needs no transaction and delays nothing
             command = None
@@ -223,10 +193,10 @@ class NiValves:
         elif command is not None and now_ns >= self._outputs_due_ns:  # else set-points would starve the pressures
             self._move(command, now_ns)
         elif now_ns >= self._sample_due_ns:
-            self._sample_due_ns = now_ns + round(1e9 / wanted.rate_hz)
+            self._sample_due_ns = now_ns + self._period_ns
             if self._inputs is not None:
                 with self._session.translated_errors("reading the pressures"):
-                    self._inputs.read_one_sample(self._pressure_V, wanted.timeout_s)
+                    self._inputs.read_one_sample(self._pressure_V, TIMEOUT_S)
             self._measured_ns = now_ns
             self._publish()
         else:
@@ -247,21 +217,21 @@ class NiValves:
         return not starves and any(now and not then for now, then in zip(self._on, on, strict=True))
 
     def _power(self, on: tuple[bool, ...]) -> None:
-        self._lines.write_one_sample_one_line(np.array(on, dtype=bool), self._settings.timeout_s)
+        self._lines.write_one_sample_one_line(np.array(on, dtype=bool), TIMEOUT_S)
         self._on = on
 
     def _move(self, command: ValveCommand, now_ns: int) -> None:
-        self._outputs_due_ns = now_ns + round(1e9 / self._settings.rate_hz)
+        self._outputs_due_ns = now_ns + self._period_ns
         with self._session.translated_errors("writing the regulators"):
-            self._regulate(self._settings.volts(command))
+            self._regulate(self._channels.volts(command))
         self._confirm(command)
 
     def _regulate(self, volts: tuple[float, ...]) -> None:
-        self._outputs.write_one_sample(np.array(volts), self._settings.timeout_s)
+        self._outputs.write_one_sample(np.array(volts), TIMEOUT_S)
         self._volts = volts
 
     def _follows(self, command: ValveCommand) -> bool:
-        return self._settings.valves.switched(command) == self._on and self._settings.volts(command) == self._volts
+        return self._channels.valves.switched(command) == self._on and self._channels.volts(command) == self._volts
 
     def _confirm(self, command: ValveCommand) -> None:
         if self._follows(command):
@@ -270,8 +240,8 @@ class NiValves:
 
     def _publish(self) -> None:
         """Make a sample of the present state; its time is that of the pressures."""
-        wanted = self._settings
-        pressures_Pa = ((self._pressure_V - wanted.pressure_zero_V) / wanted.pressure_VpkPa * 1e3).tolist()
+        wanted = self._channels
+        pressures_Pa = (self._pressure_V / wanted.pressure_VpkPa * 1e3).tolist()
         # a chamber without a valve is open to atmosphere
         by_cylinder = wanted.valves.by_cylinder(pressures_Pa, 0.0 if wanted.pressures else math.nan)
         self._sequence += 1
@@ -282,7 +252,7 @@ class NiValves:
         from nidaqmx.stream_readers import AnalogMultiChannelReader
         from nidaqmx.stream_writers import AnalogMultiChannelWriter, DigitalMultiChannelWriter
 
-        wanted = self._settings
+        wanted = self._channels
         if wanted.watchdog_device:  # before the lines are reserved, as NI-DAQmx demands
             self._arm_watchdog()
         task = self._new_task(LINES_TASK)
@@ -301,14 +271,14 @@ class NiValves:
             task.ai_channels.add_ai_voltage_chan(", ".join(wanted.pressures), min_val=-10.0, max_val=10.0)
             self._inputs = AnalogMultiChannelReader(task.in_stream)
             self._inputs.verify_array_shape = False
-            self._inputs.read_one_sample(self._pressure_V, wanted.timeout_s)
+            self._inputs.read_one_sample(self._pressure_V, TIMEOUT_S)
 
     def _arm_watchdog(self) -> None:
         from nidaqmx.constants import Level, WatchdogAOExpirState
         from nidaqmx.errors import DaqError
         from nidaqmx.system.watchdog import AOExpirationState, DOExpirationState
 
-        wanted = self._settings
+        wanted = self._channels
         task = self._watchdog = self._session.watchdog(wanted.watchdog_device, WATCHDOG_TASK, wanted.watchdog_s)
         self._tasks.append(task)
         with suppress(DaqError):  # it had not expired

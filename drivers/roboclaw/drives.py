@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from drivers.driver_type import RigSetup
 from drivers.host import COMPUTER, Alive, Host
 from drivers.messages import DriveCommand, DriveSample, SpeedSet
-from drivers.power import power_sample
+from drivers.motor_controllers import power_sample
+from drivers.roboclaw.motor_layout import RoboClawWheels
 from drivers.roboclaw.motors import RoboClawMotors
 from drivers.roboclaw.protocol import FULL_DUTY, CommandCode
-from drivers.roboclaw.settings import Bus, RoboClawControllerSettings, RoboClawSettings, budget
+from drivers.roboclaw.section import RoboClawDrivesSection
 from drivers.roboclaw.unit import Unit
-
-__all__ = ["Bus", "RoboClawControllerSettings", "RoboClawDrives", "RoboClawSettings", "budget"]
 
 # A set-point has to fit into 31 bits and a sign [counts/s].
 COUNTS_BELOW = 2.0**31
@@ -23,17 +23,20 @@ class RoboClawDrives(RoboClawMotors[DriveCommand, DriveSample]):
     """Wheel drives: see `RoboClawMotors`.
 
     Args:
-        settings: refused with ValueError if they cannot work.
+        section: of the config.
+        rig: with the wheels.
         host: whose clock and ports are used.
         alive: called while waiting, every few ms.
     """
 
     name = "wheel drives"
 
-    def __init__(self, settings: RoboClawSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
-        self._drives = settings
-        self._outputs, self._by_duty = [0] * settings.count, False
-        super().__init__(settings, host, alive)
+    def __init__(
+        self, section: RoboClawDrivesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+    ) -> None:
+        self._drives = RoboClawWheels(section, rig)
+        self._outputs, self._by_duty = [0] * self._drives.count, False
+        super().__init__(self._drives, host, alive)
 
     def _take(self, command: DriveCommand) -> None:
         self._outputs = self._duties(command.duty) if command.duty else self._in_counts(command.speed_radps)

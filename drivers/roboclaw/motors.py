@@ -8,13 +8,12 @@ from abc import ABC, abstractmethod
 from collections import deque
 from typing import ClassVar, Generic, TypeVar
 
-from drivers.host import COMPUTER, SLICE_S, Alive, Host
+from drivers.host import SLICE_S, Alive, Host
 from drivers.interfaces import ControllerState, DeviceError, Health, LinkLostError, StopFrames
 from drivers.messages import DriveCommand, DriveSample, JointCommand, JointSample
+from drivers.roboclaw.motor_layout import STATUS_HZ, RoboClawMotorLayout
 from drivers.roboclaw.protocol import SLOW, CommandCode
-from drivers.roboclaw.settings import STATUS_HZ, RoboClawBusSettings, answer_s, check
-from drivers.roboclaw.stops import StopSequence
-from drivers.roboclaw.unit import Unit
+from drivers.roboclaw.unit import StopSequence, Unit
 from drivers.serial.link import OvertakenError, SerialLink
 
 Command = TypeVar("Command", DriveCommand, JointCommand)
@@ -40,31 +39,28 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
     setting. Commands are repeated, so this is corrected within a period.
 
     Args:
-        settings: refused with ValueError if they cannot work.
+        motors: with the section of the config.
         host: whose clock and ports are used.
         alive: called while waiting, every few ms.
 
     Attributes:
         name: for people.
-        settings: see above.
+        motors: see above.
     """
 
     name: ClassVar[str]
 
-    def __init__(self, settings: RoboClawBusSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
-        check(settings)
-        self.settings, self._host = settings, host
+    def __init__(self, motors: RoboClawMotorLayout, host: Host, alive: Alive) -> None:
+        self.motors, self._host, section = motors, host, motors.section
         self._links = [
-            SerialLink(
-                self.name, bus.port, bus.baud, timeout_s=answer_s(settings, bus), host=host, alive=alive, overtaken=True
-            )
-            for bus in settings.buses
+            SerialLink(self.name, port, section.baud, timeout_s=motors.answer_s, host=host, alive=alive, overtaken=True)
+            for port in section.ports
         ]
-        self._units = [Unit(settings, controller, self._links[controller.bus]) for controller in settings.controllers]
-        self._stops = StopSequence(self._units, self._links, together=settings.stop_together)
-        self._period_ns = round(1e9 / settings.rate_hz)
+        self._units = [Unit(motors, controller, self._links[controller.bus]) for controller in motors.controllers]
+        self._stops = StopSequence(self._units, self._links)
+        self._period_ns = round(1e9 / section.rate_hz)
         self._status_period_ns = round(1e9 / (STATUS_HZ * len(self._units)))
-        self._slow_period_ns = round(1e9 / (settings.slow_hz * len(SLOW) * len(self._units)))
+        self._slow_period_ns = round(1e9 / (motors.slow_hz * len(SLOW) * len(self._units)))
         self._sequence = 0
         self._reset()
 
@@ -91,7 +87,7 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
         """Reset all state, and cut until a new command."""
         for unit in self._units:
             unit.reset()
-        self._speed = [0.0] * self.settings.count
+        self._speed = [0.0] * self.motors.count
         self._allowed = self._ran = False
         self._cut, self._command_ns, self._stopped_ns = True, -1, -1
         self._stops.drop()
@@ -141,7 +137,7 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
             self.name,
             all(health.open for health in each),
             sum(health.errors for health in each),
-            f"{'; '.join(unit.status_text() for unit in self._units)}; at duty 0: {self.settings.on_cut}",
+            f"{'; '.join(unit.status_text() for unit in self._units)}; at duty 0: {self.motors.on_cut}",
             sum(health.retries for health in each),
             rate_hz,
             max(health.age_ms for health in each),
@@ -253,16 +249,16 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
         else:
             self._to_set = deque(self._units)
         self._round_ns = -1
-        self._to_read = deque(itertools.product(self._units, self.settings.readings))
+        self._to_read = deque(itertools.product(self._units, self.motors.readings))
 
     def _refuse_after_silence(self, now_ns: int) -> None:
         """Raises LinkLostError: a controller has stopped by itself, and our next set-point would start it again."""
         for unit in self._units:
             silent_ms = (now_ns - unit.answered_ns) * 1e-6
-            if silent_ms > self.settings.timeout_ms:
+            if silent_ms > self.motors.section.timeout_ms:
                 raise LinkLostError(
                     f"{unit.where}: no request for {silent_ms:.0f} ms, so its serial time-out of "
-                    f"{self.settings.timeout_ms} ms has stopped it; to start it again write a cut, then a command"
+                    f"{self.motors.section.timeout_ms} ms has stopped it; to start it again write a cut, then a command"
                 )
 
     def _set(self, unit: Unit) -> None:
@@ -311,6 +307,6 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
                 self._speed[motor] = speed_radps
                 if abs(speed_radps) > STANDING_RADPS:
                     raise DeviceError(
-                        f"{unit.where}: {self.settings.moves} {motor} turns at {speed_radps:.3f} rad/s though cut, "
+                        f"{unit.where}: {self.motors.moves} {motor} turns at {speed_radps:.3f} rad/s though cut, "
                         f"allowed: {STANDING_RADPS}; wait until it stands still, check the encoder"
                     )

@@ -14,9 +14,9 @@ from enum import IntEnum
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
+from drivers.interfaces import BadFrameError
 from drivers.reported import StatusTable
 from drivers.roboclaw.status import NARROW_STATUS, WIDE_STATUS
-from drivers.serial.bad_frame import BadFrameError
 
 T = TypeVar("T")
 ADDRESSES = range(0x80, 0x88)

@@ -1,30 +1,20 @@
-"""RoboClaw wheel drives and servos in a rig config, and how busy their buses are."""
+"""RoboClaw wheel drives and servos in a rig config."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from drivers.checks import repeated
 from drivers.device_sections import Baud, DrivesSection, Identity, Port, Wheel
-from drivers.host import line_time_s
-from drivers.roboclaw.protocol import MARKS, READINGS, SETTINGS, SLOW, CommandCode
+from drivers.roboclaw.protocol import MARKS
 from drivers.section import Listed, Problem, Section
 from drivers.servo_section import CountedServosSection, Joint
 
 CONTROLLERS = 8  # dual, on a bus: addresses 0x80 to 0x87
-# Bytes of a transaction: address, command, data, CRC; answered by 0xFF, or by data and CRC.
-_SPEEDS = 2 + 8 + 2 + 1  # command 37
-_SPEEDS_RAMPED = 2 + 12 + 2 + 1  # command 40
-_ENCODER_SPEED = 2 + 7  # commands 18 and 19: counts, direction, CRC
-_STATUS = 20 * (2 + 6)  # 20 times a second
-_POWER = sum(2 + READINGS[command].size + 2 for command in SLOW)
-_GO = 2 + SETTINGS[CommandCode.GO].size + 2 + 1
-_COUNTS = 2 + READINGS[CommandCode.COUNTS].size + 2
-
 OnBus = Annotated[int, Field(ge=0, le=CONTROLLERS - 1)]
 Address = Annotated[
     int, Field(ge=0x80, le=0x87, json_schema_extra={"note": "a whole number 0x80 to 0x87, or 128 to 135"})
@@ -58,15 +48,6 @@ class RoboClawDrivesSection(DrivesSection):
     controllers: Listed[_RoboClawControllerSection] = Field((), max_length=CONTROLLERS, description="all of them")
     reversed: Listed[Wheel] = Field((), max_length=16, description="wheels whose motor turns the other way round")
 
-    def bus_loads(self, power_hz: float = 1.0) -> list[float]:
-        """Returns the share of its time that each bus carries bytes, in the order of the ports.
-
-        Args:
-            power_hz: how often the slow readings are read [1/s].
-        """
-        speeds = _SPEEDS_RAMPED if self.acceleration_radps2 > 0.0 else _SPEEDS
-        return _bus_loads(self, speeds + 2 * _ENCODER_SPEED, power_hz)
-
 
 class _RoboClawServoControllerSection(Section):
     """One dual motor controller on a RoboClaw bus, for one joint or two."""
@@ -89,19 +70,6 @@ class RoboClawServosSection(CountedServosSection):
     controllers: Listed[_RoboClawServoControllerSection] = Field(
         (), max_length=CONTROLLERS, description="all of them; at duty 0 they do what servos.on_cut says"
     )
-
-    def bus_loads(self, power_hz: float = 1.0) -> list[float]:
-        """As those of the drives."""
-        return _bus_loads(self, _GO + _COUNTS, power_hz)
-
-
-def _bus_loads(section: RoboClawDrivesSection | RoboClawServosSection, each: int, power_hz: float) -> list[float]:
-    """Share of its time that each bus carries bytes: so many a period and controller, and its slow readings."""
-    controllers: Sequence[_RoboClawControllerSection | _RoboClawServoControllerSection] = section.controllers
-    controller_s = line_time_s(each * section.rate_hz + _STATUS + power_hz * _POWER, section.baud)
-    return [
-        sum(controller.bus == bus for controller in controllers) * controller_s for bus in range(len(section.ports))
-    ]
 
 
 # A device that has its own USB port. The links of udev to a serial adapter end in -port0, with TTL pins behind it.

@@ -7,14 +7,16 @@ set with the maker's program; the ends of its positions (61, 62) are set here, t
 
 from __future__ import annotations
 
+from drivers.driver_type import RigSetup
 from drivers.host import COMPUTER, Alive, Host
-from drivers.interfaces import DeviceError
+from drivers.interfaces import DeviceError, ServosDevice
 from drivers.messages import JointCommand, JointSample
-from drivers.power import power_sample
+from drivers.motor_controllers import power_sample
 from drivers.roboclaw import protocol
+from drivers.roboclaw.motor_layout import RoboClawJoints
 from drivers.roboclaw.motors import RoboClawMotors
 from drivers.roboclaw.protocol import CommandCode, PositionPid
-from drivers.roboclaw.settings import RoboClawServoSettings
+from drivers.roboclaw.section import RoboClawServosSection
 from drivers.roboclaw.unit import Unit
 
 _PID = (CommandCode.POSITION_PID_M1, CommandCode.POSITION_PID_M2)
@@ -22,26 +24,30 @@ _SET_PID = (CommandCode.SET_POSITION_PID_M1, CommandCode.SET_POSITION_PID_M2)
 _SET_COUNT = (CommandCode.SET_COUNT_M1, CommandCode.SET_COUNT_M2)
 
 
-class RoboClawServos(RoboClawMotors[JointCommand, JointSample]):
+class RoboClawServos(RoboClawMotors[JointCommand, JointSample], ServosDevice):
     """Servos: see `RoboClawMotors`.
 
     A controller with an incremental encoder that was without power does not know where its joint stands: it is refused,
-    unless the settings say where (`JointScale.start_rad`). During a run that is a failure of the device.
+    unless the section says where (`JointScale.start_rad`). During a run that is a failure of the device.
 
     Args:
-        settings: refused with ValueError if they cannot work.
+        section: of the config.
+        rig: with the driven joints.
         host: whose clock and ports are used.
         alive: called while waiting, every few ms.
     """
 
     name = "servos"
 
-    def __init__(self, settings: RoboClawServoSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
-        self._joints = settings.joints
-        self._angle = [0.0] * settings.count
-        self._targets = [0] * settings.count
-        self._run_command = settings.run_command
-        super().__init__(settings, host, alive)
+    def __init__(
+        self, section: RoboClawServosSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+    ) -> None:
+        motors = RoboClawJoints(section, rig)
+        self._joints = motors.joints
+        self._angle = [0.0] * motors.count
+        self._targets = [0] * motors.count
+        self._run_command = motors.run_command
+        super().__init__(motors, host, alive)
 
     def _take(self, command: JointCommand) -> None:
         if len(command.angle_rad) != len(self._joints):

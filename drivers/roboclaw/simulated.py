@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from drivers.reported import Reaction
 from drivers.roboclaw import protocol
+from drivers.roboclaw.motor_layout import RoboClawController
 from drivers.roboclaw.protocol import (
     FULL_DUTY,
     READINGS,
@@ -21,7 +22,6 @@ from drivers.roboclaw.protocol import (
     ReceivedRequest,
     StatusForm,
 )
-from drivers.roboclaw.settings import RoboClawControllerSettings
 from drivers.sim.protocol.line import SimulatedSerialDevice
 from drivers.sim.protocol.plant_ports import NEVER_NS, AxlePorts
 
@@ -323,7 +323,7 @@ class ControllersOnBus(SimulatedSerialDevice):
 
     def __init__(
         self,
-        motors: Mapping[RoboClawControllerSettings, tuple[SimMotor, SimMotor]],
+        motors: Mapping[RoboClawController, tuple[SimMotor, SimMotor]],
         *,
         usb: bool = False,
         timeout_ms: int = 0,
@@ -395,14 +395,14 @@ class RoboClawBus(ControllersOnBus):
     def __init__(
         self,
         wheels: AxlePorts,
-        controllers: Sequence[RoboClawControllerSettings],
+        controllers: Sequence[RoboClawController],
         counts_per_rev: float,
         *,
         sign: Sequence[int] = (1, 1, 1, 1, 1, 1),
         no_load_radps: float = 3.0,
         **options: Any,
     ) -> None:
-        def pair(controller: RoboClawControllerSettings) -> tuple[SimMotor, SimMotor]:
+        def pair(controller: RoboClawController) -> tuple[SimMotor, SimMotor]:
             one, two = (
                 SimMotor(wheels, wheel, sign[wheel] * counts_per_rev / math.tau, no_load_radps)
                 for wheel in controller.motors

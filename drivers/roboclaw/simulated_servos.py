@@ -8,11 +8,11 @@ from typing import Any
 
 from typing_extensions import override
 
-from drivers.joint_scale import JointScale
 from drivers.roboclaw import protocol
+from drivers.roboclaw.motor_layout import RoboClawController
 from drivers.roboclaw.protocol import FULL_DUTY, PositionPid
-from drivers.roboclaw.settings import RoboClawControllerSettings
 from drivers.roboclaw.simulated import ControllersOnBus, SimMotor
+from drivers.servo_section import JointScale
 from drivers.sim.protocol.plant_ports import Servos
 from drivers.sim.protocol.servo_faults import FaultyServos, PositionProfile
 
@@ -143,7 +143,7 @@ class RoboClawServoBus(ControllersOnBus):
     def __init__(
         self,
         servos: Servos,
-        controllers: Sequence[RoboClawControllerSettings],
+        controllers: Sequence[RoboClawController],
         joints: Sequence[JointScale],
         **options: Any,
     ) -> None:
@@ -156,8 +156,8 @@ class RoboClawServoBus(ControllersOnBus):
         pairs = {controller: (motor(controller.m1), motor(controller.m2)) for controller in controllers}
         super().__init__(pairs, **options)
 
+    @override
     def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:
-        """See FaultyServos and ControllersOnBus."""
         if kind in ControllersOnBus.kinds:
             super().inject_fault(kind, how)
         else:

@@ -1,16 +1,19 @@
-"""One RoboClaw controller on its link: its requests and its reported state."""
+"""One RoboClaw controller on its link, and duty 0 for all of them: at once, and until each has confirmed."""
 
 from __future__ import annotations
 
 import math
-from typing import TypeVar
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NamedTuple, TypeVar
 
-from drivers.interfaces import ControllerState, DeviceError, DeviceIdentity, LinkLostError
-from drivers.power import ControllerPower
+from drivers.interfaces import ControllerState, DeviceError, DeviceIdentity, LinkLostError, StopFrames
+from drivers.motor_controllers import ControllerPower
 from drivers.reported import DeviceReport
 from drivers.roboclaw import protocol
+from drivers.roboclaw.motor_layout import RoboClawController, RoboClawMotorLayout
 from drivers.roboclaw.protocol import READINGS, SLOW, CommandCode, Transaction
-from drivers.roboclaw.settings import RoboClawBusSettings, RoboClawControllerSettings
 from drivers.serial.link import SerialLink
 
 T = TypeVar("T")
@@ -23,7 +26,7 @@ class Unit:
     """A dual controller.
 
     Args:
-        settings: of all controllers.
+        motors: of all controllers.
         controller: address and motors.
         link: its bus.
 
@@ -37,9 +40,9 @@ class Unit:
         told_apart: another address of its port is another controller.
     """
 
-    def __init__(self, settings: RoboClawBusSettings, controller: RoboClawControllerSettings, link: SerialLink) -> None:
-        self.controller, self.link, self.where = controller, link, settings.where(controller)
-        self._settings = settings
+    def __init__(self, motors: RoboClawMotorLayout, controller: RoboClawController, link: SerialLink) -> None:
+        self.controller, self.link, self.where = controller, link, motors.where(controller)
+        self._motors = motors
         self._form, self._status = protocol.NARROW, 0
         self.reset()
 
@@ -81,7 +84,7 @@ class Unit:
 
     def identification(self) -> DeviceIdentity:
         """Returns which controller it is: by its mark, or its address."""
-        alone = sum(self.controller.address == other.address for other in self._settings.controllers) == 1
+        alone = sum(self.controller.address == other.address for other in self._motors.controllers) == 1
         proof = "its address, which no other has" if alone and self.told_apart else ""
         return DeviceIdentity(self.where, self._mark, self.controller.identity, proof)
 
@@ -100,11 +103,11 @@ class Unit:
 
     def _by_wheel(self, values: tuple[float, ...]) -> dict[int, float]:
         each = zip(self.controller.channels, values, strict=True)
-        return {motor: self._settings.sign_of(motor) * value for motor, value in each if motor is not None}
+        return {motor: self._motors.sign_of(motor) * value for motor, value in each if motor is not None}
 
     def identify(self) -> None:
         """Identify it, set its serial time-out and cut it. Raises DeviceError."""
-        address, steps = self.controller.address, self._settings.timeout_ms // protocol.TIMEOUT_STEP_MS
+        address, steps = self.controller.address, self._motors.section.timeout_ms // protocol.TIMEOUT_STEP_MS
         self._version = self.ask(protocol.version(address))
         if not any(family in self._version.lower() for family in FAMILIES):
             raise DeviceError(f"{self.where}: no RoboClaw but {self._version!r}; check the port and the address")
@@ -129,7 +132,7 @@ class Unit:
         Raises:
             DeviceError: one of them does not answer.
         """
-        steps = self._settings.timeout_ms // protocol.TIMEOUT_STEP_MS
+        steps = self._motors.section.timeout_ms // protocol.TIMEOUT_STEP_MS
         self._set_timeout(steps - 1 if steps > 1 else steps + 1)
         same = other._timeout() != steps
         self._set_timeout(steps)
@@ -176,19 +179,13 @@ class Unit:
         self.answered_ns, self.confirmed_ns = self.link.sent_ns, max(self.confirmed_ns, command_ns)
 
     def speeds(self, command: CommandCode) -> dict[int, float]:
-        """Read one or both speeds, by wheel or joint [rad/s], with the sign of its motion."""
+        """Read a speed, by wheel or joint [rad/s], with the sign of its motion; nothing where no motor is connected."""
         values = self.ask(protocol.reading(self.controller.address, command))
-        first, second = self.controller.channels
-        if command is CommandCode.RAW_SPEEDS:
-            counts = {first: values[0], second: values[1]}
-        else:
-            counts = {first if command is CommandCode.SPEED_M1 else second: protocol.speed_qpps(values)}
-        settings = self._settings
-        return {
-            motor: settings.sign_of(motor) * count * math.tau / settings.counts_per_turn(motor)
-            for motor, count in counts.items()
-            if motor is not None
-        }
+        motor = self.controller.channels[command is CommandCode.SPEED_M2]
+        if motor is None:
+            return {}
+        motors, speed_qpps = self._motors, protocol.speed_qpps(values)
+        return {motor: motors.sign_of(motor) * speed_qpps * math.tau / motors.counts_per_turn(motor)}
 
     def counts(self) -> dict[int, int]:
         """Read its encoder counts, by joint."""
@@ -208,3 +205,103 @@ class Unit:
         steps = SLOW[command][1]
         self._readings[command] = tuple(value / steps for value in self.ask(protocol.reading(address, command)))
         self._read_ns[command] = self.answered_ns
+
+
+class _StopTransaction(NamedTuple):
+    """Duty 0 for controllers of a bus, in one write."""
+
+    units: Sequence[Unit]
+    link: SerialLink
+    transaction: Transaction[None]
+
+    def ask(self) -> None:
+        """Write it and wait for the confirmations. Raises DeviceError."""
+        try:
+            self.link.ask(*self.transaction)
+        except DeviceError as error:
+            addresses = ", ".join(f"{unit.controller.address:#04x}" for unit in self.units)
+            raise type(error)(f"stop of {addresses}: {error}") from error
+
+
+class StopSequence:
+    """All stops, and the unconfirmed ones.
+
+    Args:
+        units: all controllers.
+        links: all buses.
+    """
+
+    def __init__(self, units: Sequence[Unit], links: Sequence[SerialLink]) -> None:
+        self._links = links
+        self._on = [[unit for unit in units if unit.link is link] for link in links]
+        self._all = [
+            _StopTransaction(on, link, protocol.together([_request(unit) for unit in on]))
+            for link, on in zip(links, self._on, strict=True)
+        ]
+        self._pending: deque[_StopTransaction] = deque()
+
+    def frames(self, device: str) -> tuple[StopFrames, ...]:
+        """Frames that stop each bus; twice, more than a packet's gap apart: the first may follow half a packet."""
+        return tuple(
+            StopFrames(device, link.port, link.baud, (b"".join(map(_request, on)),) * 2, 1.1e-9 * protocol.GAP_NS)
+            for link, on in zip(self._links, self._on, strict=True)
+        )
+
+    def __bool__(self) -> bool:
+        """Some stops are unconfirmed."""
+        return bool(self._pending)
+
+    def begin(self) -> None:
+        """Send all stops anew and await their confirmations: the first of every bus is sent now.
+
+        A bus on which another answer is awaited gets it too: the controllers' lines to and from the host are separate.
+        """
+        self._pending = deque(self._all)
+        for stop in self._all:
+            with suppress(LinkLostError):  # the error is raised again when that bus is polled
+                stop.link.post(stop.transaction.request)
+
+    def drop(self) -> None:
+        """Drop all pending stops."""
+        self._pending = deque()
+
+    def next(self, command_ns: int) -> None:
+        """Confirm one stop.
+
+        A stop without an answer goes to the end of the queue, so that the others are not delayed.
+
+        Args:
+            command_ns: t_ns of the cut that is confirmed with it, -1 for none.
+
+        Raises:
+            DeviceError: it was not confirmed.
+        """
+        pending = self._pending
+        stop = pending[0]
+        try:
+            stop.ask()
+        except DeviceError:
+            pending.rotate(-1)
+            raise
+        pending.popleft()  # of a stop that began anew meanwhile nothing is confirmed
+        for unit in stop.units:
+            unit.confirm(command_ns)
+
+    def try_all(self) -> None:
+        """Try the stops once, as used later; every controller has answered alone before. Raises DeviceError."""
+        for stop in self._all:
+            try:
+                stop.ask()
+            except DeviceError as error:
+                raise type(error)(
+                    f"{error}; each controller alone has answered: if the answers collide, give each controller a "
+                    "separate port (devices.drives.ports, devices.servos.ports)"
+                ) from error
+
+    def sent_ns(self) -> int:
+        """Returns when the last byte of the last stop was sent [ns]; valid once all are confirmed."""
+        return max(link.sent_ns for link in self._links)
+
+
+def _request(unit: Unit) -> bytes:
+    return protocol.request(unit.controller.address, CommandCode.DUTY, 0, 0)

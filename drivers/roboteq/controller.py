@@ -7,11 +7,11 @@ from enum import Enum
 
 from drivers.host import Alive, Host
 from drivers.interfaces import ControllerState, DeviceError, DeviceIdentity
-from drivers.power import ControllerPower
+from drivers.motor_controllers import ControllerPower
 from drivers.reported import DeviceReport
-from drivers.roboteq import protocol, status
+from drivers.roboteq import motor_layout, protocol, status
+from drivers.roboteq.motor_layout import FAULTS, FLAGS, SLOW, STOP, RoboteqMotorLayout, RoboteqPort
 from drivers.roboteq.protocol import Exchange, FaultFlag
-from drivers.roboteq.settings import FAULTS, FLAGS, SLOW, STOP, RoboteqControllerSettings, RoboteqMotorSettings
 from drivers.serial.link import SerialLink
 
 RELEASE_STOP = Exchange((protocol.RELEASE,))
@@ -41,13 +41,11 @@ class RoboteqController:
         identification: which controller it is.
     """
 
-    def __init__(
-        self, settings: RoboteqMotorSettings, controller: RoboteqControllerSettings, host: Host, alive: Alive
-    ) -> None:
-        self._settings, self.controller = settings, controller
-        timeout_s = settings.answer_timeout_ms * 1e-3
+    def __init__(self, motors: RoboteqMotorLayout, controller: RoboteqPort, host: Host, alive: Alive) -> None:
+        self._motors, self.controller = motors, controller
+        self._watchdog_ms, timeout_s = motors.section.watchdog_ms, motor_layout.ANSWER_TIMEOUT_S
         self.link = SerialLink(
-            settings.device, controller.port, settings.baud, timeout_s=timeout_s, host=host, alive=alive
+            motors.device, controller.port, motors.section.baud, timeout_s=timeout_s, host=host, alive=alive
         )
         self.stop_state, self.stopped_ns, self._fed_ns = StopState.MAY_RUN, -1, 0
         self.values, self.faults = (0, 0), FaultFlag(0)
@@ -58,7 +56,7 @@ class RoboteqController:
     def open(self) -> None:
         """Stop it, before anything else. Raises DeviceError."""
         self.link.open()
-        self.stop_state, opening = StopState.MAY_RUN, protocol.OpeningLine(self._settings.at_rest)
+        self.stop_state, opening = StopState.MAY_RUN, protocol.OpeningLine(self._motors.at_rest)
         self.faults = self.link.ask(opening.frame, opening.missing, opening.decode)
         self._see(
             "stopped by !EX",
@@ -66,7 +64,7 @@ class RoboteqController:
             True,
             "is it a controller with firmware 1.8?",
         )
-        self.stop_state = StopState.ZERO if self._settings.at_rest else StopState.STOPPED
+        self.stop_state = StopState.ZERO if self._motors.at_rest else StopState.STOPPED
 
     def set_up(self) -> None:
         """Check which it is, stop its script, set its watchdog, and compare its configuration. Raises DeviceError.
@@ -83,10 +81,10 @@ class RoboteqController:
         self.ask(FLAGS)
         self._see("script runs (?FS)", self.slow[protocol.FLAGS][0] & status.SCRIPT_RUNS, 0, "!R 0 has not stopped it")
         self._read("script at power-up (BRUN)", protocol.SCRIPT_AT_POWER_UP, 0)
-        self.ask(Exchange((protocol.set_watchdog(self._settings.watchdog_ms),)))
-        self._read("watchdog [ms]", protocol.WATCHDOG, self._settings.watchdog_ms)
+        self.ask(Exchange((protocol.set_watchdog(self._watchdog_ms),)))
+        self._read("watchdog [ms]", protocol.WATCHDOG, self._watchdog_ms)
         for channel, motor in self.by_channel:
-            for what, query, needed in self._settings.needed(channel, motor):
+            for what, query, needed in self._motors.needed(channel, motor):
                 self._read(what, query, needed)
 
     def to_cut(self) -> Exchange | None:
@@ -96,7 +94,7 @@ class RoboteqController:
     @property
     def zero(self) -> Exchange:
         """Set-points at rest, and the faults: zero; in position mode the counts that were read last."""
-        commands = self._settings.at_rest or tuple(
+        commands = self._motors.at_rest or tuple(
             protocol.go_to(channel, self.values[channel - 1]) for channel, _ in self.by_channel
         )
         return Exchange((*commands, protocol.FAULTS), (1,))
@@ -109,7 +107,7 @@ class RoboteqController:
 
     def silent(self, now_ns: int) -> bool:
         """Returns whether its watchdog may have stopped it: any next command would then let it run again."""
-        limit_ns = SILENT_AT * self._settings.watchdog_ms * 1e6
+        limit_ns = SILENT_AT * self._watchdog_ms * 1e6
         return self.stop_state is StopState.MAY_RUN and now_ns - self._fed_ns >= limit_ns
 
     def post(self, exchange: Exchange) -> None:
@@ -129,7 +127,7 @@ class RoboteqController:
             self.faults = FaultFlag(values[0][0])
             if exchange.stops_and_reports:
                 self.stop_state = StopState.ZERO if self.faults & FaultFlag.EMERGENCY_STOP else StopState.MAY_RUN
-        elif exchange == self._settings.reading:
+        elif exchange == self._motors.reading:
             self.values, self.faults = (values[0][0], values[0][1]), FaultFlag(values[1][0])
         elif exchange in SLOW:
             self.slow[exchange.commands[0]] = values[0]
@@ -151,7 +149,7 @@ class RoboteqController:
         volts, amps = self.slow.get(protocol.VOLTS), self.slow.get(protocol.AMPS, (math.nan,) * len(protocol.CHANNELS))
         return ControllerState(
             self._where,
-            f"{self._settings.mode}, watchdog {self._settings.watchdog_ms} ms",
+            f"{self._motors.mode}, watchdog {self._watchdog_ms} ms",
             volts[1] * 0.1 if volts else math.nan,
             tuple(amp * 0.1 for amp in amps),
             ", ".join(self._troubles()),
@@ -161,7 +159,7 @@ class RoboteqController:
         """Its newest readings."""
         state = self.state()
         currents = {
-            motor: self._settings.sign_of(motor) * current
+            motor: self._motors.sign_of(motor) * current
             for motor, current in zip(self.controller.channels, state.currents_A, strict=True)
             if motor is not None
         }
@@ -178,7 +176,7 @@ class RoboteqController:
 
     @property
     def _where(self) -> str:
-        return f"{self._settings.device} on {self.controller.port}"
+        return f"{self._motors.device} on {self.controller.port}"
 
     def _troubles(self) -> list[str]:
         """The same in few words."""

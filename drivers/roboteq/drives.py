@@ -6,37 +6,37 @@ other kind is refused.
 
 from __future__ import annotations
 
+from drivers.driver_type import RigSetup
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError
 from drivers.messages import DriveCommand, DriveSample
-from drivers.power import power_sample
+from drivers.motor_controllers import power_sample
 from drivers.roboteq import protocol
 from drivers.roboteq.controller import RoboteqController
+from drivers.roboteq.motor_layout import RoboteqWheels
 from drivers.roboteq.motors import STANDING_RADPS, RoboteqMotors
 from drivers.roboteq.protocol import Exchange
-from drivers.roboteq.settings import RoboteqControllerSettings, RoboteqSettings, budget, check
-
-__all__ = ["RoboteqControllerSettings", "RoboteqDrives", "RoboteqSettings", "budget", "check"]
+from drivers.roboteq.section import RoboteqDrivesSection
 
 
 class RoboteqDrives(RoboteqMotors[DriveCommand, DriveSample]):
     """Wheel drives: see `RoboteqMotors`.
 
     Args:
-        settings: see there.
+        section: of the config.
+        rig: with the wheels.
         host: whose clock and ports are used.
         alive: called while waiting, every few ms.
-
-    Raises:
-        ValueError: settings that cannot work.
     """
 
-    def __init__(self, settings: RoboteqSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
-        self._drives = settings
-        super().__init__(settings, host, alive)
+    def __init__(
+        self, section: RoboteqDrivesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+    ) -> None:
+        self._drives = RoboteqWheels(section, rig)
+        super().__init__(self._drives, host, alive)
 
     def _set_up(self) -> None:
-        self._together([self.settings.reading] * len(self._controllers))
+        self._together([self.motors.reading] * len(self._controllers))
         for wheel, speed in enumerate(self._speeds_radps()):
             if abs(speed) > STANDING_RADPS:
                 raise DeviceError(

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import override
 
-from drivers.checks import load_problems, timeout_problems, wheel_problems
-from drivers.driver_type import Connection, DriverType, DrivesType, LineLoad, RigSetup, ServosType, numbered
-from drivers.host import COMPUTER, Alive, Host
+from drivers.checks import wheel_problems
+from drivers.driver_type import Connection, DrivesType, LineLoad, RigSetup, ServosType, numbered
+from drivers.motor_controllers import MotorControllersType
 from drivers.roboteq.section import RoboteqDrivesSection, RoboteqServosSection
 from drivers.roboteq.status import STATUSES
-from drivers.section import Problem, settings_of
+from drivers.section import Problem
 
 if TYPE_CHECKING:
-    from drivers.roboteq.drives import RoboteqDrives
-    from drivers.roboteq.servos import RoboteqServos
-    from drivers.roboteq.settings import (
-        RoboteqControllerSettings,
-        RoboteqMotorSettings,
-        RoboteqServoSettings,
-        RoboteqSettings,
-    )
     from drivers.sim.protocol.line import SimulatedPort
     from drivers.sim.protocol.plant_ports import PlantPorts
 
@@ -33,16 +25,13 @@ _EDGES = 4
 S = TypeVar("S", RoboteqDrivesSection, RoboteqServosSection)
 
 
-class _OnPorts(DriverType[S]):
-    """What drives and servos on Roboteq controllers have in common.
-
-    Attributes:
-        endpoint: name of a port in a simulated rig.
-    """
+class _OnPorts(MotorControllersType[S]):
+    """What drives and servos on Roboteq controllers have in common."""
 
     name = "roboteq"
     statuses = STATUSES
-    endpoint: ClassVar[str]
+    timeout_key = "watchdog_ms"
+    line_keys = ("controllers",)
 
     @override
     def connections(self, section: S) -> Iterator[Connection]:
@@ -54,51 +43,18 @@ class _OnPorts(DriverType[S]):
         return [LineLoad(controller.port, section.port_load()) for controller in section.controllers]
 
     @override
-    def busy(self, section: S, rig: RigSetup) -> float:
-        from drivers.roboteq.settings import budget
-
-        return budget(self.driver_settings(section, rig))
-
-    def timeout(self, section: S) -> tuple[str, float]:
-        """The watchdog."""
-        return "watchdog_ms", section.watchdog_ms
-
-    def stop_times_s(self, section: S, rig: RigSetup) -> tuple[float, float]:
-        """Of the settings."""
-        from drivers.roboteq.settings import cut_s, in_flight_s
-
-        settings = self.driver_settings(section, rig)
-        return in_flight_s(settings), cut_s(settings)
-
-    @override
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
         for place, controller in enumerate(values["controllers"]):
             controller["port"] = endpoints[numbered(self.endpoint, place)]
-
-    def driver_settings(self, section: S, rig: RigSetup) -> RoboteqMotorSettings:
-        """The same in the driver's units."""
-        raise NotImplementedError
-
-    def load_problems(self, section: S, rig: RigSetup) -> Iterator[Problem]:
-        """Lines that are too busy, and set-points that come too seldom."""
-        depends_on = (f"devices.{self.role}.controllers",)
-        yield from load_problems(self.role, section.baud, self.line_loads(section, rig), depends_on)
-        yield from timeout_problems(*self.timeout(section), section.rate_hz, self.role)
 
 
 class _RoboteqType(_OnPorts[RoboteqDrivesSection], DrivesType[RoboteqDrivesSection]):
     """Wheel drives on Roboteq controllers."""
 
     settings = RoboteqDrivesSection
+    device = "drivers.roboteq.drives:RoboteqDrives"
+    motor_layout = "drivers.roboteq.motor_layout:RoboteqWheels"
     endpoint = "roboteq"
-
-    @override
-    def make(
-        self, section: RoboteqDrivesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
-    ) -> RoboteqDrives:
-        from drivers.roboteq.drives import RoboteqDrives
-
-        return RoboteqDrives(self.driver_settings(section, rig), host, alive)
 
     @override
     def check(self, section: RoboteqDrivesSection, rig: RigSetup) -> Iterator[Problem]:
@@ -115,61 +71,39 @@ class _RoboteqType(_OnPorts[RoboteqDrivesSection], DrivesType[RoboteqDrivesSecti
         yield from self.load_problems(section, rig)
 
     @override
-    def supplies(self, section: RoboteqDrivesSection) -> tuple[str, ...]:
-        return tuple(f"controller_{number}" for number, _ in enumerate(section.controllers, start=1))
-
-    @override
     def simulated_ports(
         self, section: RoboteqDrivesSection | None, rig: RigSetup, ports: PlantPorts
     ) -> Mapping[str, SimulatedPort]:
         from drivers.roboteq.simulated import RoboteqDevice
         from drivers.sim.protocol.line import SimulatedPort
 
-        given = self.driver_settings(section or _usual(rig), rig)
+        section = section or _usual(rig)
+        wheels = self.motors(section, rig)
         return {
             numbered(self.endpoint, place): SimulatedPort(
                 RoboteqDevice(
                     ports.wheels,
                     controller.motors,
-                    max_rpm=given.max_rpm,
-                    gear_ratio=given.gear_ratio,
-                    sign=[given.sign[wheel] for wheel in controller.motors],
-                    open_loop=given.open_loop,
+                    max_rpm=wheels.max_rpm,
+                    gear_ratio=section.gear_ratio,
+                    sign=[wheels.sign[wheel] for wheel in controller.motors],
+                    open_loop=wheels.open_loop,
                     identity=controller.identity,
                 ),
-                given.baud,
+                section.baud,
                 TURNAROUND_NS,
             )
-            for place, controller in enumerate(given.controllers)
+            for place, controller in enumerate(wheels.controllers)
         }
-
-    @override
-    def driver_settings(self, section: RoboteqDrivesSection, rig: RigSetup) -> RoboteqSettings:
-        from drivers.roboteq.settings import RoboteqSettings
-
-        return settings_of(
-            RoboteqSettings,
-            section,
-            controllers=_controllers(section, {wheel: place for place, wheel in enumerate(rig.wheels)}),
-            max_rpm=round(section.max_rpm),
-            sign=tuple(-1 if wheel in section.reversed else 1 for wheel in rig.wheels),
-            open_loop=rig.open_loop,
-        )
 
 
 class _RoboteqServosType(_OnPorts[RoboteqServosSection], ServosType[RoboteqServosSection]):
     """Servos on Roboteq controllers in count position mode."""
 
     settings = RoboteqServosSection
+    device = "drivers.roboteq.servos:RoboteqServos"
+    motor_layout = "drivers.roboteq.motor_layout:RoboteqJoints"
     endpoint = "roboteq_servos"
-
-    @override
-    def make(
-        self, section: RoboteqServosSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
-    ) -> RoboteqServos:
-        from drivers.roboteq.servos import RoboteqServos
-
-        return RoboteqServos(self.driver_settings(section, rig), host, alive)
 
     @override
     def check(self, section: RoboteqServosSection, rig: RigSetup) -> Iterator[Problem]:
@@ -199,37 +133,15 @@ class _RoboteqServosType(_OnPorts[RoboteqServosSection], ServosType[RoboteqServo
 
         if section is None or ports.servos is None:
             return {}
-        given = self.driver_settings(section, rig)
+        joints = self.motors(section, rig)
         return {
             numbered(self.endpoint, place): SimulatedPort(
-                RoboteqServoDevice(ports.servos, controller.channels, given.joints, controller.identity),
-                given.baud,
+                RoboteqServoDevice(ports.servos, controller.channels, joints.joints, controller.identity),
+                section.baud,
                 TURNAROUND_NS,
             )
-            for place, controller in enumerate(given.controllers)
+            for place, controller in enumerate(joints.controllers)
         }
-
-    @override
-    def driver_settings(self, section: RoboteqServosSection, rig: RigSetup) -> RoboteqServoSettings:
-        from drivers.roboteq.settings import RoboteqServoSettings
-
-        controllers = _controllers(section, {joint.name: place for place, joint in enumerate(rig.servos)})
-        return settings_of(RoboteqServoSettings, section, controllers=controllers, joints=section.scales(rig))
-
-
-def _controllers(
-    section: RoboteqDrivesSection | RoboteqServosSection, motors: Mapping[str, int]
-) -> tuple[RoboteqControllerSettings, ...]:
-    """Controllers with their wheels or joints by index."""
-    from drivers.roboteq.settings import RoboteqControllerSettings
-
-    def motor(name: str | None) -> int | None:
-        return None if name is None else motors[name]
-
-    return tuple(
-        RoboteqControllerSettings(one.port, motor(one.channel_1), motor(one.channel_2), one.identity)
-        for one in section.controllers
-    )
 
 
 def _usual(rig: RigSetup) -> RoboteqDrivesSection:

@@ -16,13 +16,13 @@ from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from drivers.host import COMPUTER, SLICE_S, Alive, Host
+from drivers.host import SLICE_S, Alive, Host
 from drivers.interfaces import ControllerState, DeviceError, Health, StopFrames
 from drivers.messages import DriveCommand, DriveSample, JointCommand, JointSample
 from drivers.roboteq import protocol
 from drivers.roboteq.controller import RELEASE_STOP, RoboteqController, StopState
+from drivers.roboteq.motor_layout import FAULTS, SLOW, STOP, RoboteqMotorLayout
 from drivers.roboteq.protocol import Exchange, FaultFlag
-from drivers.roboteq.settings import FAULTS, SLOW, STOP, RoboteqMotorSettings, check
 
 Command = TypeVar("Command", DriveCommand, JointCommand)
 Sample = TypeVar("Sample", DriveSample, JointSample)
@@ -39,21 +39,15 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
     silence in which the controllers' watchdogs may have stopped them. Until then the driver stops them and checks it.
 
     Args:
-        settings: see there.
+        motors: with the section of the config.
         host: whose clock and ports are used.
         alive: called while waiting, every few ms.
-
-    Raises:
-        ValueError: settings that cannot work.
     """
 
-    def __init__(self, settings: RoboteqMotorSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
-        check(settings)
-        self.settings, self._host, self._alive = settings, host, alive
-        self._controllers = [
-            RoboteqController(settings, controller, host, alive) for controller in settings.controllers
-        ]
-        self._period_ns, self._due_ns = round(1e9 / settings.rate_hz), 0
+    def __init__(self, motors: RoboteqMotorLayout, host: Host, alive: Alive) -> None:
+        self.motors, self._host, self._alive = motors, host, alive
+        self._controllers = [RoboteqController(motors, controller, host, alive) for controller in motors.controllers]
+        self._period_ns, self._due_ns = round(1e9 / motors.section.rate_hz), 0
         self._todo: deque[Callable[[], None]] = deque()
         self._turn = 0
         self._taken_ns: deque[int] = deque(maxlen=20)
@@ -113,7 +107,7 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
         spans = len(self._taken_ns) - 1
         rate_hz = spans * 1e9 / max(self._taken_ns[-1] - self._taken_ns[0], 1) if spans > 0 else math.nan
         return Health(
-            self.settings.device,
+            self.motors.device,
             all(one.open for one in each),
             sum(one.errors for one in each),
             "; ".join(one.detail for one in each),
@@ -131,11 +125,10 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
 
     def stop_frames(self) -> tuple[StopFrames, ...]:
         """Emergency stop, and set-points at rest, on each port; an unfinished line is ended first."""
-        settings = self.settings
-        frame = protocol.END + Exchange(STOP.commands + settings.at_rest).frame
-        return tuple(
-            StopFrames(settings.device, controller.port, settings.baud, (frame,)) for controller in settings.controllers
-        )
+        motors = self.motors
+        frame = protocol.END + Exchange(STOP.commands + motors.at_rest).frame
+        baud = motors.section.baud
+        return tuple(StopFrames(motors.device, one.port, baud, (frame,)) for one in motors.controllers)
 
     def write(self, command: Command) -> None:
         """Accept a command; a running one only after a cut.
@@ -236,7 +229,7 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
             self._acknowledged_ns = command.t_ns
 
     def _read(self) -> None:
-        self._together([self.settings.reading] * len(self._controllers))
+        self._together([self.motors.reading] * len(self._controllers))
         if self._ran:
             self._check_e_stop()
         now_ns = self._host.now_ns()

@@ -36,7 +36,7 @@ class RoboteqDrivesSection(DrivesSection):
     baud: Baud = Field(115200, description="of every port")
     rate_hz: float = Field(50.0, ge=1, le=500, description="set-points and encoder speeds a second")
     watchdog_ms: int = Field(
-        100, ge=10, le=1000, description="without a command for so long a controller stops by itself"
+        100, ge=80, le=1000, description="without a command for so long a controller stops by itself"
     )
     max_rpm: float = Field(ge=10, le=65535, description="motor speed at command 1000, as set in the controller")
     gear_ratio: float = Field(ge=0.01, le=1e4, description="turns of the motor in a turn of the axle")
@@ -65,7 +65,7 @@ class RoboteqServosSection(CountedServosSection):
     rate_hz: float = Field(50.0, ge=1, le=500, description="angles commanded and read a second")
     watchdog_ms: int = Field(
         100,
-        ge=10,
+        ge=80,
         le=1000,
         description="written to the controller; in position mode it stops nothing: the newest angle is held",
     )

@@ -9,36 +9,39 @@ from __future__ import annotations
 
 import math
 
+from drivers.driver_type import RigSetup
 from drivers.host import COMPUTER, Alive, Host
-from drivers.interfaces import DeviceError
+from drivers.interfaces import DeviceError, ServosDevice
 from drivers.messages import JointCommand, JointSample
-from drivers.power import power_sample
+from drivers.motor_controllers import power_sample
 from drivers.roboteq import protocol
 from drivers.roboteq.controller import RoboteqController
+from drivers.roboteq.motor_layout import RPM, SPEEDS, RoboteqJoints
 from drivers.roboteq.motors import STANDING_RADPS, RoboteqMotors
 from drivers.roboteq.protocol import Exchange
-from drivers.roboteq.settings import RPM, SPEEDS, RoboteqServoSettings
+from drivers.roboteq.section import RoboteqServosSection
 
 
-class RoboteqServos(RoboteqMotors[JointCommand, JointSample]):
+class RoboteqServos(RoboteqMotors[JointCommand, JointSample], ServosDevice):
     """Servos: see `RoboteqMotors`. What happens after a loss of power is as with `RoboClawServos`.
 
     Args:
-        settings: see there.
+        section: of the config.
+        rig: with the driven joints.
         host: whose clock and ports are used.
         alive: called while waiting, every few ms.
-
-    Raises:
-        ValueError: settings that cannot work.
     """
 
-    def __init__(self, settings: RoboteqServoSettings, host: Host = COMPUTER, alive: Alive = lambda: None) -> None:
-        self._joints = settings.joints
-        super().__init__(settings, host, alive)
+    def __init__(
+        self, section: RoboteqServosSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
+    ) -> None:
+        motors = RoboteqJoints(section, rig)
+        self._joints = motors.joints
+        super().__init__(motors, host, alive)
 
     def _set_up(self) -> None:
         for controller in self._controllers:
-            controller.ask(self.settings.reading)
+            controller.ask(self.motors.reading)
             self._check_standing(controller)
             for channel, place in controller.by_channel:
                 joint, count = self._joints[place], controller.values[channel - 1]
@@ -47,7 +50,7 @@ class RoboteqServos(RoboteqMotors[JointCommand, JointSample]):
                 rpm, rpm_per_s = joint.shaft_profile
                 profile = protocol.set_profile(channel, max(round(rpm), 1), max(round(10.0 * rpm_per_s), 1))
                 controller.ask(Exchange(profile))
-            controller.ask(self.settings.reading)
+            controller.ask(self.motors.reading)
             for place, angle in self._angles_of(controller).items():
                 self._joints[place].check_start(angle, self._where(controller))
 
@@ -66,12 +69,12 @@ class RoboteqServos(RoboteqMotors[JointCommand, JointSample]):
     def _check_command(self, command: JointCommand) -> None:
         if len(command.angle_rad) != len(self._joints):
             found = f"{len(command.angle_rad)} angles commanded, needed: {len(self._joints)}"
-            raise DeviceError(f"{self.settings.device}: {found}")
+            raise DeviceError(f"{self.motors.device}: {found}")
         for joint, angle in zip(self._joints, command.angle_rad, strict=True):
             try:
                 joint.check_command(angle)
             except ValueError as error:
-                raise DeviceError(f"{self.settings.device}: {error}") from None
+                raise DeviceError(f"{self.motors.device}: {error}") from None
 
     def _set_points(self, controller: RoboteqController, command: JointCommand) -> Exchange:
         return Exchange(
@@ -98,4 +101,4 @@ class RoboteqServos(RoboteqMotors[JointCommand, JointSample]):
         }
 
     def _where(self, controller: RoboteqController) -> str:
-        return f"{self.settings.device} on {controller.controller.port}"
+        return f"{self.motors.device} on {controller.controller.port}"

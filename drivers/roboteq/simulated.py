@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from drivers.roboteq import protocol, status
+from drivers.roboteq.motor_layout import RPM
 from drivers.roboteq.protocol import FaultFlag, MotorFlag, RoboteqCommand
-from drivers.roboteq.settings import RPM
 from drivers.sim.protocol.plant_ports import NEVER_NS, AxlePorts
 
 PROCESSOR = "300-1089-4194303-3758096384-12"
@@ -93,7 +93,7 @@ class SimRoboteq(ABC):
 
     @property
     def watchdog_ms(self) -> int:
-        """See the class."""
+        """Time after which a controller without a command stops [ms]."""
         return self._settings["RWD"][0]
 
     def press(self, pressed: bool) -> None:

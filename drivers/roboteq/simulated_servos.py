@@ -6,10 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from drivers.joint_scale import JointScale
+from typing_extensions import override
+
 from drivers.roboteq import protocol
-from drivers.roboteq.settings import RPM
+from drivers.roboteq.motor_layout import RPM
 from drivers.roboteq.simulated import SimRoboteq
+from drivers.servo_section import JointScale
 from drivers.sim.protocol.plant_ports import NEVER_NS, Servos
 from drivers.sim.protocol.servo_faults import FaultyServos, PositionProfile
 
@@ -154,8 +156,8 @@ class RoboteqServoDevice(SimRoboteq):
         for motor in self.motors:
             motor.set_count(0)
 
+    @override
     def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:
-        """See FaultyServos and SimRoboteq."""
         if kind in SimRoboteq.kinds:
             super().inject_fault(kind, how)
         else:

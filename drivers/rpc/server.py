@@ -10,10 +10,9 @@ from urllib.parse import quote
 
 import grpc
 
-from drivers.rpc.channel import READ_BYTES
+from drivers.rpc.channel import READ_BYTES, CallError
 from drivers.rpc.connection import ProtocolError, RpcConnection, Stream
 from drivers.rpc.headers import OK, field, fields
-from drivers.rpc.status import CallError
 
 # What a method does: a function from the message of a request to that of its answer, which may raise CallError.
 Handler = Callable[[bytes], bytes]

@@ -1,10 +1,11 @@
-"""Simulated DAQ, drives, servos and valves."""
+"""Simulated DAQ, drives, servos and valves, with the currents and the supply voltage of the drives."""
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from typing import ClassVar, Generic, TypeVar
+from collections.abc import Sequence
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +24,33 @@ from drivers.messages import (
     ValveCommand,
     ValveSample,
 )
-from drivers.sim.power import PowerModel
 from drivers.sim.protocol.plant_ports import SampledChannels
 from models.plant import InstrumentOnRig, Plant
+
+
+class PowerModel(NamedTuple):
+    """Currents in proportion to the torques, and a supply that droops with their sum.
+
+    Attributes:
+        torque_per_A: torque at the axle for each ampere [N m/A].
+        supply_V: voltage without a load [V].
+        supply_ohm: inner resistance of the supply and its wires [Ohm].
+        supplies: how many controllers measure it.
+    """
+
+    torque_per_A: float
+    supply_V: float
+    supply_ohm: float
+    supplies: int = 1
+
+    def currents_A(self, torque_Nm: Sequence[float]) -> tuple[float, ...]:
+        """Of each motor [A], with the sign of its torque at the axle [N m]."""
+        return tuple([torque / self.torque_per_A for torque in torque_Nm])
+
+    def voltage_V(self, currents_A: Sequence[float]) -> float:
+        """Of the supply under the load of these motors [V]."""
+        return self.supply_V - self.supply_ohm * sum(map(abs, currents_A))
+
 
 C = TypeVar("C", DriveCommand, JointCommand, ValveCommand)
 # A channel counts as overloaded from this share of its range on.

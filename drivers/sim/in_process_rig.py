@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from drivers.sim.devices import Actuators, SimDaq, SimDrives, SimInstrument, SimServos, SimValves
-from drivers.sim.power import PowerModel
+from drivers.sim.devices import Actuators, PowerModel, SimDaq, SimDrives, SimInstrument, SimServos, SimValves
 from models.plant import Plant
 
 

@@ -7,42 +7,34 @@ its values are in SI, calibrated at the factory.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
 from drivers.checks import load_problems
-from drivers.driver_type import Connection, InstrumentType, LineLoad, RigSetup
-from drivers.host import COMPUTER, Alive, Host, line_time_s
+from drivers.driver_type import InstrumentType, LineLoad, OnePort, RigSetup
+from drivers.host import line_time_s
 from drivers.section import Problem
-from drivers.vectornav.protocol import IMU_BYTES, RATES_HZ
+from drivers.vectornav.protocol import IMU_BYTES, RATES_HZ, STATUSES
 from drivers.vectornav.section import VectorNavSection
-from drivers.vectornav.status import STATUSES
 
 if TYPE_CHECKING:
     from drivers.sim.protocol.line import SimulatedPort
     from drivers.sim.protocol.plant_ports import PlantPorts
-    from drivers.vectornav.imu import VectorNavImu
 
 # From the last byte of a request to the first of its answer.
 TURNAROUND_NS = 500_000
 
 
-class _VectorNavType(InstrumentType[VectorNavSection]):
+class _VectorNavType(OnePort[VectorNavSection], InstrumentType[VectorNavSection]):
     """Inertial measurement units of VectorNav."""
 
     name = "vectornav"
     role = "imu"
     settings = VectorNavSection
+    device = "drivers.vectornav.imu:VectorNavImu"
+    endpoint = "vectornav"
     statuses = STATUSES
-
-    @override
-    def make(
-        self, section: VectorNavSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
-    ) -> VectorNavImu:
-        from drivers.vectornav.imu import VectorNavImu
-
-        return VectorNavImu(section, rig.instruments[self.role], host, alive)
 
     @override
     def check(self, section: VectorNavSection, rig: RigSetup) -> Iterator[Problem]:
@@ -55,18 +47,10 @@ class _VectorNavType(InstrumentType[VectorNavSection]):
             yield from load_problems(self.role, section.baud, self.line_loads(section, rig), ())
 
     @override
-    def connections(self, section: VectorNavSection) -> Iterator[Connection]:
-        yield Connection("devices.imu.port", section.port)
-
-    @override
     def line_loads(self, section: VectorNavSection, rig: RigSetup) -> tuple[LineLoad, ...]:
         if (imu := rig.instruments.get(self.role)) is None:
             return ()
         return (LineLoad(section.port, line_time_s(IMU_BYTES * imu.rate_hz, section.baud)),)
-
-    @override
-    def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
-        values["port"] = endpoints["vectornav"]
 
     @override
     def simulated_ports(

@@ -12,13 +12,12 @@ import msgspec
 
 from drivers.driver_type import InstrumentSetup
 from drivers.host import COMPUTER, Alive, Host
-from drivers.interfaces import DeviceError, DeviceIdentity, Health, LinkLostError
+from drivers.interfaces import BadFrameError, DeviceError, DeviceIdentity, Health, LinkLostError
 from drivers.messages import Reading
-from drivers.serial.bad_frame import BadFrameError
 from drivers.serial.listening import ListeningLink, Message, StreamedInstrument, lines
 from drivers.vectornav import protocol
+from drivers.vectornav.protocol import ERRORS
 from drivers.vectornav.section import VectorNavSection
-from drivers.vectornav.status import ERRORS
 
 NAME = "VectorNav IMU"
 # An answer takes so long at most, line time included [s].
@@ -102,7 +101,7 @@ class VectorNavImu(StreamedInstrument):
         return msgspec.structs.replace(health, reports=reports, identities=self._which)
 
     def _take(self, message: Message) -> bool:
-        """See ListeningLink. Raises BadFrameError."""
+        """Raises BadFrameError."""
         fields = protocol.unframe(message.data)
         if fields[0] == protocol.ERROR:
             self._errors.add(max(protocol.error_number(fields[1]), 0) if len(fields) > 1 else 0)

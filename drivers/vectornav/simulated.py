@@ -8,7 +8,7 @@ from typing import Any
 from typing_extensions import override
 
 from drivers.host import line_time_s
-from drivers.serial.bad_frame import BadFrameError
+from drivers.interfaces import BadFrameError
 from drivers.sim.protocol.plant_ports import Instrument
 from drivers.sim.protocol.reading_stream import StreamingDevice
 from drivers.vectornav import protocol

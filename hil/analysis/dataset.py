@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from drivers.extras import install_command
+from drivers.extensions import install_command
 from hil.analysis.digests import mismatch
 from hil.messages.layout import Layout, Signal
 from hil.messages.signals import PLAIN, flat, signals_of

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.extras import install_command
+from drivers.extensions import install_command
 from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.analysis.energy import energy_curve
 from hil.config import ConfigError

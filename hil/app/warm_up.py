@@ -25,8 +25,7 @@ from hil.experiments.registry import experiment_named
 from hil.messages.stages import Samples
 from hil.safety.equilibrium_checks import equilibrium_checks
 from hil.simulator.build import build_simulated_rig, warm_up_simulated_rig
-from models.contact.active_set import find_active, make_rigid_ground
-from models.contact.constraints import effective_kinetic_energy_on_ground
+from models.contact.constraints import effective_kinetic_energy_on_ground, find_active, make_rigid_ground
 from models.kernels.compiled import compile_for, on_compiling
 from models.plant import Plant
 from models.rover.dynamics import fill_mass_matrix, make_work

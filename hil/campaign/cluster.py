@@ -8,7 +8,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future,
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
-from drivers.extras import install_command
+from drivers.extensions import install_command
 from hil.campaign.trial import OtherVersionError, warm
 from hil.campaign.workers import LOSSES, Progress, Workers, WorkersError, process_pool, this_process
 from hil.config.rig import Rig

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from drivers.extras import install_command
+from drivers.extensions import install_command
 from hil.analysis.campaign import MOST_BYTES, columns_of, numbers_of, table_text
 from hil.campaign.folder import refuse_other_head
 from hil.campaign.run import ProgressReporter

@@ -10,13 +10,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from hil.cli.calibrate_instruments import Sheet, date_of, imu, joints, motion, record_of
+from hil.cli.calibrate_instruments import (
+    Sheet,
+    date_of,
+    finish,
+    imu,
+    joints,
+    motion,
+    record_of,
+    refusals,
+    store,
+)
 from hil.cli.run_options import AsJson, Endpoints, Overrides, config_from, progress, with_groups
 from hil.cli.terminal import USAGE, complain, usage_errors
 
@@ -69,7 +78,7 @@ def shunt(
     group, names = _channels(rig, config.layout, sensor)
     with usage_errors():
         gains = shunt_gains(Rig(config), group, names, Shunt(resistor, bridge, arm), progress, rig.endpoints)
-    _finish(rig, {name: {"shunt_gain": float(f"{gain:.5g}")} for name, gain in gains.items()}, group)
+    finish({name: {"shunt_gain": gain} for name, gain in gains.items()}, rig.sheet, group, as_json=rig.as_json)
 
 
 @with_groups
@@ -80,6 +89,7 @@ def teds(rig: _BridgeCalibration) -> None:
     """
     config = rig.load()
     from hil.app.sensor_calibration import read_teds
+    from hil.config.calibration_sheets import update_sheets
     from hil.config.rig import Rig
 
     with usage_errors():
@@ -95,8 +105,10 @@ def teds(rig: _BridgeCalibration) -> None:
                 print(f"{name}: {said}, serial {one.serial}")
     group = next(iter(found), "daq")
     serials = {name: {"serial": str(one.serial)} for name, one in found.get(group, {}).items() if one is not None}
-    if rig.sheet is not None and serials:
-        _write(rig, serials, group)
+    if serials:
+        said = store(rig.sheet, lambda file: update_sheets(file, serials, group))
+        if said and not rig.as_json:
+            print(said)
 
 
 def _channels(rig: _BridgeCalibration, layout: Layout, name: str) -> tuple[str, tuple[str, ...]]:
@@ -109,27 +121,6 @@ def _channels(rig: _BridgeCalibration, layout: Layout, name: str) -> tuple[str, 
     allowed = ", ".join((*layout.channels, *layout.loads)) or "none, the rig has no sensors"
     complain(f"{rig.config}: --sensor {name}: no such channel, allowed: {allowed}")
     raise typer.Exit(USAGE)
-
-
-def _finish(rig: _BridgeCalibration, found: dict[str, dict[str, float]], group: str) -> None:
-    if rig.sheet is not None:
-        _write(rig, found, group)
-    for name, numbers in found.items():
-        for key, value in numbers.items():
-            print(json.dumps({"sensor": name, key: value}) if rig.as_json else f"{name}: {key}: {value:g}")
-
-
-def _write(rig: _BridgeCalibration, found: dict[str, dict[str, Any]], group: str) -> None:
-    from hil.config.calibration_sheets import SheetError, update_sheets
-
-    assert rig.sheet is not None
-    try:
-        former = update_sheets(rig.sheet, found, group)
-    except SheetError as error:
-        complain(str(error))
-        raise typer.Exit(USAGE) from None
-    if not rig.as_json:
-        print(f"{rig.sheet} has them now" + (f"; the former one is {former}" if former else ""))
 
 
 def residuals(
@@ -150,20 +141,16 @@ def residuals(
     The runs may differ in numbers of their config: the thresholds hold between these, and are wider.
     """
     from hil.app.sensor_calibration import calibrate_residuals
-    from hil.config.calibration_sheets import SheetError, replace_residuals
-    from hil.signals.calibration_fits import CalibrationError
+    from hil.config.calibration_sheets import replace_residuals
 
-    try:
+    with refusals():
         sheet_values = calibrate_residuals(runs)
-        former = None if sheet is None else replace_residuals(sheet, sheet_values)
-    except (CalibrationError, SheetError) as error:
-        complain(str(error))
-        raise typer.Exit(USAGE) from None
+    said = store(sheet, lambda file: replace_residuals(file, sheet_values))
     if as_json:
         print(json.dumps(sheet_values))
         return
-    if sheet is not None:
-        print(f"{sheet} has them now" + (f"; the former one is {former}" if former else ""))
+    if said:
+        print(said)
     for key, (low, high) in sheet_values["between"].items():
         print(f"{key}: {low:g} to {high:g} in these runs")
     for name, each in sheet_values["thresholds"].items():
@@ -175,9 +162,6 @@ calibrate = typer.Typer(
     help="Numbers of a calibration sheet, from the running sensors, or from a run that is made now or was before.",
     no_args_is_help=True,
 )
-
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -232,7 +216,12 @@ def droop(sensor: Sensor) -> None:
         return fit_droop(one.volts, one.rate_hz)
 
     fitted = _fit(sensor, "now press the sensor, let go, and leave it alone", fit)
-    _finish_calibration(sensor, {"droop_s": fitted.value, "droop_u95": fitted.u95 / fitted.value})
+    finish(
+        {sensor.name: {"droop_s": fitted.value, "droop_u95": fitted.u95 / fitted.value}},
+        sensor.sheet,
+        "daq",
+        as_json=sensor.as_json,
+    )
 
 
 @calibrate.command()
@@ -254,7 +243,8 @@ def force(
     fitted = _fit(sensor, f"now put on, for a second each, and take off: {named}", fit)
     numbers = {"sensitivity_mVpN": 1e3 * fitted.value, "sensitivity_u95": fitted.u95 / fitted.value}
     run = Path(sensor.source)
-    _finish_calibration(sensor, numbers, date_of(record_of(run)[0]) if run.is_dir() else date_of(None))
+    date = date_of(record_of(run)[0] if run.is_dir() else None)
+    finish({sensor.name: numbers}, sensor.sheet, "daq", as_json=sensor.as_json, date=date)
 
 
 @calibrate.command()
@@ -281,8 +271,9 @@ def cylinder(
         allowed = ", ".join(known) or "none, the rover has no cylinders"
         complain(f"{run}: --cylinder {name}: no such cylinder, allowed: {allowed}")
         raise typer.Exit(USAGE)
-    numbers = _fitted(run, lambda: calibrate_cylinder(record, Rig(config), name, force_N or ()))
-    _finish_all({name: numbers}, sheet, "cylinders", as_json=as_json, date=date_of(record))
+    with refusals(run):
+        numbers = calibrate_cylinder(record, Rig(config), name, force_N or ())
+    finish({name: numbers}, sheet, "cylinders", as_json=as_json, date=date_of(record))
 
 
 @calibrate.command()
@@ -296,14 +287,14 @@ def zero(sensor: Sensor) -> None:
     from hil.signals.calibration_fits import UNLOADED_S, fit_offset
 
     if (offsets := _hanging_offsets(sensor)) is not None:
-        _finish_all(offsets, sensor.sheet, "loads", as_json=sensor.as_json)
+        finish(offsets, sensor.sheet, "loads", as_json=sensor.as_json)
         return
 
     def fit(one: _SensorReadings) -> FittedValue:
         live = not Path(sensor.source).is_dir()
         return fit_offset(one.volts if live else one.volts[: round(UNLOADED_S * one.rate_hz)], one.rate_hz)
 
-    _finish_calibration(sensor, {"offset_V": _fit(sensor, "", fit).value})
+    finish({sensor.name: {"offset_V": _fit(sensor, "", fit).value}}, sensor.sheet, "daq", as_json=sensor.as_json)
 
 
 for command in (residuals, motion, imu, joints, shunt, teds):
@@ -313,18 +304,8 @@ for command in (residuals, motion, imu, joints, shunt, teds):
 def _fit(sensor: Sensor, what_to_do: str, fit: Callable[[_SensorReadings], FittedValue]) -> FittedValue:
     """What a fit to a sensor's samples gives."""
     samples = _recorded(sensor) if Path(sensor.source).is_dir() else _live(sensor, what_to_do)
-    return _fitted(sensor.source, lambda: fit(samples))
-
-
-def _fitted(source: str | Path, fit: Callable[[], T]) -> T:
-    """What a fit gives; what the samples lack ends the command."""
-    from hil.signals.calibration_fits import CalibrationError
-
-    try:
-        return fit()
-    except CalibrationError as error:
-        complain(f"{source}: {error}")
-        raise typer.Exit(USAGE) from None
+    with refusals(sensor.source):
+        return fit(samples)
 
 
 def _hanging_offsets(sensor: Sensor) -> dict[str, dict[str, float]] | None:
@@ -338,7 +319,8 @@ def _hanging_offsets(sensor: Sensor) -> dict[str, dict[str, float]] | None:
         return None
     wanted = names if sensor.name == "loads" else (sensor.name,)
     key = f"offset_{config.load_reading}"
-    return {name: {key: _fitted(run, partial(_hanging, name, record, config.loads, names))} for name in wanted}
+    with refusals(run):
+        return {name: {key: _hanging(name, record, config.loads, names)} for name in wanted}
 
 
 def _hanging(name: str, record: TrialRecord, loads: LoadsConfig | None, names: Sequence[str]) -> float:
@@ -384,31 +366,3 @@ def _column(sensor: Sensor, layout: Layout) -> int:
         complain(f"{sensor.source}: --sensor {sensor.name}: no such sensor, allowed: {allowed}")
         raise typer.Exit(USAGE)
     return names.index(sensor.name)
-
-
-def _finish_calibration(sensor: Sensor, found: dict[str, float], date: str | None = None) -> None:
-    """Show the numbers of a force sensor, and write them into the sheet, if one is given."""
-    _finish_all({sensor.name: found}, sensor.sheet, "daq", as_json=sensor.as_json, date=date)
-
-
-def _finish_all(
-    found: dict[str, dict[str, float]], sheet: Path | None, kind: str, *, as_json: bool, date: str | None = None
-) -> None:
-    """The same of several sensors, or of a cylinder; `date` is that of the calibration, for the sheet."""
-    sheets = {name: {key: float(f"{value:.5g}") for key, value in one.items()} for name, one in found.items()}
-    if sheet is not None:
-        from hil.config.calibration_sheets import SheetError, update_sheets
-
-        try:
-            former = update_sheets(sheet, sheets, kind, date)
-        except SheetError as error:
-            complain(str(error))
-            raise typer.Exit(USAGE) from None
-        if not as_json:
-            print(f"{sheet} has them now" + (f"; the former one is {former}" if former else ""))
-    for sensor, numbers in sheets.items():
-        if as_json:
-            print(json.dumps({"sensor": sensor, **numbers}))
-            continue
-        for key, value in numbers.items():
-            print(f"{sensor}: {key}: {value:g}")

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -36,6 +36,48 @@ Sheet = Annotated[
         show_default=False,
     ),
 ]
+
+
+@contextmanager
+def refusals(source: str | Path = "") -> Iterator[None]:
+    """What the samples lack, or the calibration file refuses, ends the command, with its source where there is one."""
+    from hil.config.calibration_sheets import SheetError
+    from hil.signals.calibration_fits import CalibrationError
+
+    try:
+        yield
+    except (CalibrationError, SheetError) as error:
+        complain(f"{source}: {error}" if source else str(error))
+        raise typer.Exit(USAGE) from None
+
+
+def store(sheet: Path | None, update: Callable[[Path], Path | None], source: str | Path = "") -> str:
+    """Write a calibration file, if one is given, by a function that returns where the former one is; says so."""
+    if sheet is None:
+        return ""
+    with refusals(source):
+        former = update(sheet)
+    return f"{sheet} has them now" + (f"; the former one is {former}" if former else "")
+
+
+def finish(
+    found: dict[str, dict[str, float]], sheet: Path | None, kind: str, *, as_json: bool, date: str | None = None
+) -> None:
+    """Write and show the numbers of sensors or cylinders, by name and key, to five digits.
+
+    `kind` is that of the file's entries: daq, loads or cylinders; `date` that of the calibration, for the file.
+    """
+    from hil.config.calibration_sheets import update_sheets
+
+    sheets = {name: {key: float(f"{value:.5g}") for key, value in one.items()} for name, one in found.items()}
+    if (said := store(sheet, lambda file: update_sheets(file, sheets, kind, date))) and not as_json:
+        print(said)
+    for name, numbers in sheets.items():
+        if as_json:
+            print(json.dumps({"sensor": name, **numbers}))
+            continue
+        for key, value in numbers.items():
+            print(f"{name}: {key}: {value:g}")
 
 
 def record_of(run: Path) -> tuple[TrialRecord, Config]:
@@ -174,32 +216,23 @@ def _align(
     fit: Callable[[TrialRecord, Rig], Alignment],
 ) -> None:
     """Make the run if there is none yet, show what it says, and write it."""
-    from hil.config.calibration_sheets import SheetError, update_sheet
+    from hil.config.calibration_sheets import update_sheet
     from hil.config.rig import Rig
-    from hil.signals.calibration_fits import CalibrationError
 
     run = Path(source.source)
     if not run.is_dir():
         run = _made(role, source, steps)
     record, config = record_of(run)
-    try:
+    with refusals(run):
         result = fit(record, Rig(config))
-        former = (
-            None
-            if source.sheet is None
-            else update_sheet(source.sheet, {**result.sheet, "date": date_of(record)}, role)
-        )
-    except (CalibrationError, SheetError) as error:
-        complain(f"{run}: {error}")
-        raise typer.Exit(USAGE) from None
+
+    content = {**result.sheet, "date": date_of(record)}
+    said = store(source.sheet, lambda file: update_sheet(file, content, role), run)
     if source.as_json:
         print(json.dumps({"run": str(run), "found": result.found, "sheet": result.sheet, "notes": result.notes}))
         return
     _show(role, result)
-    if source.sheet is not None:
-        print(f"{source.sheet} has them now" + (f"; the former one is {former}" if former else ""))
-    else:
-        print(f"nothing was written: --sheet FILE writes it, and {role}.calibration in the config names the file")
+    print(said or f"nothing was written: --sheet FILE writes it, and {role}.calibration in the config names the file")
 
 
 def _show(role: str, result: Alignment) -> None:

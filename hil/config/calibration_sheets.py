@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from drivers.calibration_sheets import Calibration
 from drivers.device_sections import INSTRUMENTS
+from drivers.section import Calibration
 from hil.config.files import TextFile, WrongContentError, read_text, replacing, write_whole
 from hil.config.schema.instruments import ImuSheet, JointsSheet, MotionSheet
 from hil.config.schema.loads import LoadSheet

@@ -10,8 +10,7 @@ import numpy as np
 from hil.config.schema.normal_force import CylindersConfig, LinkageConfig
 from hil.messages.layout import Layout
 from models.actuators.compressible import SOUND_SPEED, Pneumatics
-from models.actuators.cylinder_forces import CylinderForces
-from models.actuators.linkage import Linkage, piston
+from models.actuators.linkage import CylinderForces, Linkage, piston
 from models.actuators.pneumatic import Cylinder
 
 # l/(s bar) in m^3/(s Pa), and kPa over g/s in Pa over kg/s.

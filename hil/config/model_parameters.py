@@ -37,7 +37,7 @@ from models.contact.compliant import make_compliant_ground
 from models.contact.laws import make_law
 from models.contact.obstacle import Obstacle
 from models.contact.plate import Plate, make_plate
-from models.contact.regions import SoilRegion
+from models.contact.ruts import SoilRegion
 from models.kernels.compiled import FloatArray
 from models.plant import GroundParameters, Impacts, ReadingNoise, RigParameters, Spread, Towing, Veer, WheelKind
 from models.plant.grapple import CaptureParameters

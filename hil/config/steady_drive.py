@@ -6,7 +6,7 @@ import numpy as np
 
 from hil.config.cylinder_parameters import cylinder_forces
 from hil.config.rig import Rig
-from models.actuators.cylinder_forces import reachable
+from models.actuators.linkage import reachable
 from models.plant import RigParameters
 from models.statics import Cost, SteadyRover, SteadyState, best_torques
 

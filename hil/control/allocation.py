@@ -18,7 +18,7 @@ import numpy as np
 from hil.control.load_program import find_torques, make_program
 from hil.control.load_state import SteadyLoads
 from hil.messages.loads import SOLVER, LoadGoal, LoadLimits, LoadMode, require_shares
-from models.actuators.cylinder_forces import CylinderForces
+from models.actuators.linkage import CylinderForces
 from models.kernels.bound import BoundArguments
 from models.rover.rover import Rover
 from models.statics import RoverStatics

@@ -15,11 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from hil.messages import loads as load_limits
-from models.actuators.cylinder_forces import CylinderForces, fill_pressures, reachable
+from models.actuators.linkage import CylinderForces, fill_pressures, reachable
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, IntArray, kernel
-from models.statics.balance import Balance
-from models.statics.placing import fill_present_influence
+from models.statics.balance import Balance, fill_present_influence
 from models.statics.quadratic_program import QuadraticProgram, make_quadratic_program, solve_quadratic_program
 
 # Part of the torques in the cost, against the loads' part.

@@ -19,8 +19,8 @@ import numpy as np
 
 from drivers.host import COMPUTER, Host
 from drivers.interfaces import DeviceError, StopFrames
-from drivers.serial.stop_port import NEVER_NS as NOT_DUE_NS
-from drivers.serial.stop_port import StopPort
+from drivers.serial.link import NEVER_NS as NOT_DUE_NS
+from drivers.serial.link import StopPort
 from hil.ipc.run_memory import RECORDER, WITH_DEVICES, RunMemory, read_stops
 from hil.ipc.shared_types import START
 from hil.ipc.shm import NEVER_NS

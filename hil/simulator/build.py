@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from drivers.registry import driver_of
+from drivers.sim.devices import PowerModel
 from drivers.sim.in_process_rig import InProcessRig
-from drivers.sim.power import PowerModel
 from hil.config.rig import Rig
 from hil.config.schema.equipment import DrivesConfig
 from models.plant import Plant

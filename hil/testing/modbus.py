@@ -6,13 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from drivers.modbus import protocol
-from drivers.modbus.section import AmplifierInput, EncoderRegister, ModbusLoadsSection
-from drivers.modbus.settings import OutputWatchdog, Pressures, Regulator
+from drivers.modbus.section import (
+    AmplifierInput,
+    EncoderRegister,
+    ModbusLoadsSection,
+    OutputWatchdog,
+    PressureRegisters,
+)
 from drivers.modbus.simulated.amplifier import Amplifier
 from drivers.modbus.simulated.encoders import EncoderBus
-from drivers.modbus.simulated.outputs import AnalogOutputs
-from drivers.modbus.simulated.relay_board import RelayBoard
+from drivers.modbus.simulated.relay_board import AnalogOutputs, RelayBoard
 from drivers.modbus.simulated.rtu import RtuBus
+from drivers.modbus.valve_requests import ChamberRegisters, Regulator
 from hil.testing.bench import LineDevice, Place
 from hil.testing.wheels import Angles, Cylinders, Voltages
 
@@ -32,6 +37,12 @@ class _Coils(list[bool]):
 def _check_address(device: str, address: int) -> None:
     if not 1 <= address <= 247:
         raise ValueError(f"{device}: address {address} found; allowed: 1 to 247")
+
+
+def _chambers(registers: Sequence[int]) -> ChamberRegisters:
+    """A chamber at each register, 100 Pa a count."""
+    places = {f"chamber_{place}": register for place, register in enumerate(registers)}
+    return ChamberRegisters(PressureRegisters.model_validate({**places, "kPa_per_count": 0.1}), tuple(places))
 
 
 class ModbusRelayBoard(LineDevice):
@@ -54,7 +65,7 @@ class ModbusRelayBoard(LineDevice):
             raise ValueError(f"relay_board: {coils} coils found; allowed: 1 to 64")
         _check_address(self.name, address)
         self.address = address
-        held = Pressures(tuple(pressure_registers), 100.0) if pressure_registers is not None else None
+        held = _chambers(pressure_registers) if pressure_registers is not None else None
         self.cylinders, valves = Cylinders(self._bench.now_ns, min(coils, 4)), tuple(range(min(coils, 4)))
         self._board = RelayBoard(self.cylinders, valves, address=address, count=coils, pressures=held)
         self._connect(RtuBus([self._board], baud), self.cylinders, protocol.silence_ns(baud))
@@ -96,9 +107,11 @@ class PressureRegulators(LineDevice):
         self.cylinders = Cylinders(self._bench.now_ns, 0, len(registers))
         self._outputs = AnalogOutputs(
             self.cylinders,
-            {place: Regulator(register, address) for place, register in enumerate(registers)},
+            {place: Regulator(register, address, 1000.0) for place, register in enumerate(registers)},
             address=address,
-            watchdog=None if timeout_register is None else OutputWatchdog(timeout_register, 1.0),
+            watchdog=None
+            if timeout_register is None
+            else OutputWatchdog(holding_register=timeout_register, timeout_ms=1000),
         )
         self._connect(RtuBus([self._outputs], baud), self.cylinders, protocol.silence_ns(baud))
 

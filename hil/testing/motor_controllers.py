@@ -8,11 +8,11 @@ from typing import Any
 
 from typing_extensions import override
 
-from drivers.joint_scale import HOME, JointScale
-from drivers.roboclaw.settings import RoboClawControllerSettings
+from drivers.roboclaw.motor_layout import RoboClawController
 from drivers.roboclaw.simulated import RoboClawBus, SimMotor, SimRoboClaw
 from drivers.roboclaw.simulated_servos import RoboClawServoBus
 from drivers.roboteq.simulated import RoboteqDevice
+from drivers.servo_section import HOME, JointScale
 from hil.testing.bench import LineDevice, Place
 from hil.testing.wheels import TurnedParts, Turning, Wheel, Wheels
 
@@ -120,9 +120,7 @@ class RoboClaw(LineDevice):
             )
         self.counts_per_rev = counts_per_rev
         self.wheels = Wheels([Wheel(self._bench.now_ns, **wheel) for _ in range(2 * len(addresses))])
-        settings = [
-            RoboClawControllerSettings(0, address, 2 * place, 2 * place + 1) for place, address in enumerate(addresses)
-        ]
+        settings = [RoboClawController(0, address, 2 * place, 2 * place + 1) for place, address in enumerate(addresses)]
         count = len(self.wheels)
         no_load = self.wheels[0].no_load_radps
         self._bus = RoboClawBus(self.wheels, settings, counts_per_rev, sign=(1,) * count, no_load_radps=no_load)
@@ -314,7 +312,7 @@ class RoboClawServos(LineDevice):
         self.joints = TurnedParts([_Joint(self._bench.now_ns, torque_per_A) for _ in range(joints)])
         self.scales = tuple(_scale(place, counts_per_turn, absolute=absolute) for place in range(joints))
         self.controllers = tuple(
-            RoboClawControllerSettings(0, 0x80 + first // 2, first, first + 1 if first + 1 < joints else None)
+            RoboClawController(0, 0x80 + first // 2, first, first + 1 if first + 1 < joints else None)
             for first in range(0, joints, 2)
         )
         self.addresses = tuple(controller.address for controller in self.controllers)

@@ -76,7 +76,7 @@ simulated_motion_capture: Fixture[StreamingInstrument] = _device_fixture(
 @pytest.fixture
 def simulated_ni_chassis() -> Iterator[NiChassis]:
     """An NI chassis behind a gRPC device server; needs the extra `ni`."""
-    from drivers.extras import install_command
+    from drivers.extensions import install_command
 
     pytest.importorskip("nidaqmx", reason=f"simulated_ni_chassis needs nidaqmx: {install_command('ni')}")
     with testing.ni_chassis() as device:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import hil.testing
-from drivers.extras import install_command
+from drivers.extensions import install_command
 from hil.config.files import write_whole
 from hil.processes.lifecycle import StopFlag
 from hil.simulator.control_socket import dispatch

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.contact.compliant import CompliantGround, make_compliant_ground, rub
-from models.contact.laws import make_law
-from models.contact.press import press
+from models.contact.laws import make_law, press
 from models.gravity import GRAVITY_MPS2
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Workspace

@@ -9,8 +9,7 @@ import numpy as np
 
 from models.checks import Range, problem, refuse
 from models.contact.ground import GroundContact
-from models.contact.laws import HERTZ, KELVIN_VOIGT, VISCO_ELASTIC, Law, law_problems
-from models.contact.press import press
+from models.contact.laws import HERTZ, KELVIN_VOIGT, VISCO_ELASTIC, Law, law_problems, press
 from models.contact.profile_contact import ProfileContact
 from models.contact.rim import rim_contact
 from models.kernels.compiled import FloatArray, kernel

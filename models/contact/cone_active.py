@@ -10,8 +10,19 @@ from __future__ import annotations
 
 import math
 
-from models.contact.cone_motion import add_contact, add_open, add_stuck, begin_step, end_step
-from models.contact.cones import AXES, Cones, impulse_scale, local_velocity, mean_weight, prepare
+from models.contact.cones import (
+    AXES,
+    Cones,
+    add_contact,
+    add_open,
+    add_stuck,
+    begin_step,
+    end_step,
+    impulse_scale,
+    local_velocity,
+    mean_weight,
+    prepare,
+)
 from models.kernels.compiled import kernel, separate_kernel
 
 STEPS = 10  # at one give

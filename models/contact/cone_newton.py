@@ -8,8 +8,18 @@ from __future__ import annotations
 
 import math
 
-from models.contact.cone_motion import add_contact, add_open, add_stuck, begin_step, end_step
-from models.contact.cones import AXES, Cones, fill_motion, local_velocity, project
+from models.contact.cones import (
+    AXES,
+    Cones,
+    add_contact,
+    add_open,
+    add_stuck,
+    begin_step,
+    end_step,
+    fill_motion,
+    local_velocity,
+    project,
+)
 from models.kernels.compiled import kernel, separate_kernel
 
 HALVINGS = 8
@@ -23,7 +33,7 @@ def newton(cones: Cones, count: int, steps: int, damping: float, tolerance: floa
         cones: prepared.
         count: contacts.
         steps: at most so many.
-        damping: of a step, of a contact's weight (models.contact.cone_motion).
+        damping: of a step, of a contact's weight (models.contact.cones).
         tolerance: of the map [m/s].
 
     Returns:

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.contact.linear_stresses import LinearStresses, push_linear
-from models.contact.regions import Regions, mixed_resultant
-from models.contact.ruts import Ruts, deepest_before, leave
+from models.contact.ruts import Regions, Ruts, deepest_before, leave, mixed_resultant
 from models.contact.wheel_slots import (
     COSINE,
     DAMPING,
@@ -37,9 +36,9 @@ from models.rover.points import body_position, cross, dot, spread_wrench, to_bas
 from models.rover.reduction import Chain
 from models.terrain.surface import Terrain, contact_plane
 from models.wheel import rut
-from models.wheel.digging import dug_after, on_dug
 from models.wheel.kernels import SLIP_MODULUS, flexible_resultant, resultant
 from models.wheel.packed import DIGGING, FLEXIBLE, VARIANT, XU
+from models.wheel.shear_law import dug_after, on_dug
 from models.wheel.traction import against_travel, shear_soil, slip_and_slide
 
 
@@ -78,7 +77,7 @@ class GroundContact(NamedTuple):
     The sinkage is the hub's: radius less its height over the ground; a flexible wheel's deflection is part of it.
 
     And one state, `shear` (wheels, 3): how far the soil under it is sheared [m], along the heading and to its left, and
-    how far slip has dug it [-] (models.wheel.digging). `scratch`
+    how far slip has dug it [-] (models.wheel.shear_law). `scratch`
     (wheels, HAND) passes values between the stages of `push_ground`.
     """
 

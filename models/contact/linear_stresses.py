@@ -1,6 +1,6 @@
 """Xu's whole wheel under a rover: his linear stresses, his torque and his lateral force, on a moving wheel.
 
-How he is read beyond driving, and why standing wheels hold, is in `models.wheel.xu_moving`. Here the shares of the
+How he is read beyond driving, and why standing wheels hold, is in `models.wheel.xu`. Here the shares of the
 shear limits become states that follow their steady values over a path, and enter the step implicitly: a share at the
 end of a step depends on the speeds at its end (decision 0086).
 """
@@ -31,7 +31,7 @@ from models.rover.dynamics import Workspace
 from models.rover.factor import add_damping, add_scaled
 from models.rover.points import Direction, cross, dot, spread_wrench, vector
 from models.rover.reduction import Chain
-from models.wheel import xu_moving
+from models.wheel import xu
 from models.wheel.kernels import relative_sinkage
 from models.wheel.packed import COHESION, RADIUS, WIDTH
 from models.wheel.traction import slip_and_slide
@@ -103,7 +103,7 @@ def push_linear(
         linear: path and retardation.
         p: packed parameters of the wheel.
         damping: the normal stresses grow by this times the sinkage rate [s/m].
-        slip_speed: [m/s], see `models.wheel.xu_moving`.
+        slip_speed: [m/s], see `models.wheel.xu`.
         up: the ground's normal, base axes.
         wheel: number of the wheel.
         dt: step [s].
@@ -129,20 +129,20 @@ def push_linear(
     fade = min(reference / slip_speed, 1.0)
     slips[wheel] = slip * fade
     direction = math.copysign(1.0, rolling + forward)
-    entry, middle, normal, limit, steady, pushing, steep = xu_moving.steady_shear(
+    entry, middle, normal, limit, steady, pushing, steep = xu.steady_shear(
         p, relative_sinkage(p, sinkages[wheel]), direction * slip, fade
     )
     per_path = 1.0 / linear.path
     share, felt, rate = follow(sheared[0] * per_path, direction * steady, reference, linear, dt)
     bearing = max(0.0, 1.0 - damping * scratch[SINKING])
-    pressed, resisting, lift, push, torque = xu_moving.resultants(p, entry, middle, normal, limit, felt, pushing)
-    vertical = bearing * pressed + xu_moving.faded(rolling + forward, 2.0 * slip_speed) * lift
-    pull = push - xu_moving.faded(forward, slip_speed) * bearing * resisting
+    pressed, resisting, lift, push, torque = xu.resultants(p, entry, middle, normal, limit, felt, pushing)
+    vertical = bearing * pressed + xu.faded(rolling + forward, 2.0 * slip_speed) * lift
+    pull = push - xu.faded(forward, slip_speed) * bearing * resisting
     # lateral force
     path = math.hypot(reference, sideways)
-    drift, steeper = xu_moving.steady_side(p, forward, sideways, reference, slip_speed)
+    drift, steeper = xu.steady_side(p, forward, sideways, reference, slip_speed)
     side_share, side_felt, side_rate = follow(sheared[1] * per_path, drift, path, linear, dt)
-    side_limit = xu_moving.lateral_limit(p, entry, vertical)
+    side_limit = xu.lateral_limit(p, entry, vertical)
     side = side_limit * side_felt
     # slopes of torque/R and of the lateral force over sliding speed, no smaller than the true ones
     turning = p[COHESION] * middle / max(pushing, _TURNS_WITHIN) if abs(felt) < pushing else 0.0

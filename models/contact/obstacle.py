@@ -9,9 +9,8 @@ import numpy as np
 
 from models.checks import Range, problem, refuse
 from models.contact.contact_points import ARM, COLUMNS, COSINE, DEPTH, LEAN, ONSET_RATE, POINTS, RATE, SHARE, SINE
-from models.contact.grousers import grouser_tip
 from models.contact.laws import HUNT_CROSSLEY, Law, law_force, law_problems
-from models.contact.legs import leg_deflection, relaxed
+from models.contact.legs import grouser_tip, leg_deflection, relaxed
 from models.contact.plate import Plate, has_plate, nearest_plane, plate_problems, reached, seen_by_sensors
 from models.contact.rim import rim_contact
 from models.kernels.compiled import FloatArray, kernel
@@ -19,7 +18,7 @@ from models.rover.dynamics import Workspace
 from models.rover.factor import add_scaled, add_sliding
 from models.rover.points import Direction, axle, body_position, body_spin, body_velocity, cross, project, vector
 from models.rover.reduction import Chain
-from models.terrain.stand import Stand, into, out_of, seen_from
+from models.terrain.surface import Stand, into, out_of, seen_from
 
 RIGID = np.zeros(2)  # of the two front wheels
 

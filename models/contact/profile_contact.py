@@ -19,8 +19,7 @@ import numpy as np
 
 from models.checks import Range, problem, refuse
 from models.contact.ground import GroundContact
-from models.contact.laws import Law
-from models.contact.press import press
+from models.contact.laws import Law, press
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.dynamics import Workspace
 from models.rover.factor import add_sliding

@@ -14,7 +14,7 @@ from models.rover.dynamics import Workspace, fill_mass_matrix, place_bodies
 from models.rover.factor import factorise, half_solve
 from models.rover.points import approach_along
 from models.rover.reduction import Chain
-from models.terrain.stand import Stand, out_of
+from models.terrain.surface import Stand, out_of
 
 # Rows count as dependent where an eigenvalue of their mobility, scaled to a unit diagonal, is below this.
 DEPENDENT = 1e-10

@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from models.impact.energy import projectors
 from models.kernels.compiled import FloatArray, IntArray, kernel
-from models.rover.block import base_of, put_base
 from models.rover.dynamics import Workspace, fill_bias, fill_mass_matrix, make_work, momentum, place_bodies
-from models.rover.factor import fold, follow
+from models.rover.factor import base_of, fold, follow, put_base
 from models.rover.points import project, to_base
 from models.rover.queries import gather
 from models.rover.reduction import Chain

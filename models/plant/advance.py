@@ -11,9 +11,8 @@ from models.actuators.pneumatic import Cylinder, CylinderMounts, fill_cylinders
 from models.kernels.bound import BoundApart, BoundArguments, call_at, unpack
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.plant.plate_truth import make_plate_truth, note_plate
-from models.sensors.disturbance import SensorDisturbances, disturb
+from models.sensors.disturbance import SensorDisturbances, SnapBack, disturb, snapped
 from models.sensors.piezo import TRIANGLE, Piezo, PiezoState, sample, sample_links, sample_pair
-from models.sensors.snap_back import SnapBack, snapped
 from models.vehicle import Scene, VehicleState
 
 RING = 1 << 14  # samples kept, half a second at 30 kHz

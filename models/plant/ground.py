@@ -8,14 +8,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from models.contact.active_set import RigidGround, make_rigid_ground
 from models.contact.compliant import CompliantGround
+from models.contact.constraints import RigidGround, make_rigid_ground
 from models.contact.ground import Ground
 from models.contact.linear_stresses import LinearStresses
 from models.contact.nonsmooth import HardContacts, make_hard_contacts
 from models.contact.profile_contact import make_profile_contact
-from models.contact.regions import SoilRegion, make_regions
-from models.contact.ruts import make_ruts
+from models.contact.ruts import SoilRegion, make_regions, make_ruts
 from models.gravity import GRAVITY_MPS2
 from models.kernels.compiled import FloatArray
 from models.rover.rover import Rover

@@ -34,8 +34,7 @@ from models.sensors.disturbance import SensorDisturbances
 from models.sensors.load_sensors import LoadSensors
 from models.sensors.piezo import Piezo, check_piezo
 from models.terrain.profile import Profile, moved
-from models.terrain.stand import stand_on
-from models.terrain.surface import quaternion_of
+from models.terrain.surface import quaternion_of, stand_on
 from models.vehicle import HITTING_WHEELS, RAILS, VehicleModel, VehicleState, make_vehicle_state, settle
 from models.vehicle.loads import CubePayload, Drawbar
 from models.vehicle.model import start_configuration

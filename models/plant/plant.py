@@ -40,7 +40,7 @@ from models.plant.validity_watch import RangeExit, ValidityWatch
 from models.plant.veer import Veer
 from models.rover.locks import held_rover
 from models.terrain import GivenContacts, ground_from_outside
-from models.terrain.stand import level_configuration
+from models.terrain.surface import level_configuration
 from models.validity import TILT, VALIDITIES
 from models.vehicle import Scene, address_of_run
 from models.vehicle.energy import Energies, EnergyMeter

@@ -9,10 +9,9 @@ from models.kernels.compiled import FloatArray
 from models.plant.advance import RING, Sensing
 from models.plant.parameters import RigParameters
 from models.rover.rover import Rover
+from models.sensors.disturbance import SnapBack, make_snap_back
 from models.sensors.piezo import Piezo, make_piezo_state
-from models.sensors.snap_back import SnapBack, make_snap_back
-from models.terrain.stand import Stand
-from models.terrain.surface import clearance
+from models.terrain.surface import Stand, clearance
 
 
 def make_sensing(

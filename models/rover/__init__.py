@@ -9,15 +9,12 @@ time.
 from typing import TYPE_CHECKING, Any
 
 from models.rover.assembly import TreeBuilder, box, cylinder
-from models.rover.exomars import ExomarsParameters, exomars
-from models.rover.exomars_like import ExomarsLikeParameters, exomars_like
-from models.rover.juno import JunoParameters, juno
-from models.rover.juno_exact import JunoExactParameters, juno_exact
+from models.rover.exomars import ExomarsLikeParameters, ExomarsParameters, exomars, exomars_like
+from models.rover.juno import JunoExactParameters, JunoParameters, juno, juno_exact
 from models.rover.parameters import Parameters, choice, quantity
 from models.rover.parametric import ParametricParameters, parametric
-from models.rover.presets import PRESETS
 from models.rover.rcp import RcpParameters, rcp
-from models.rover.registry import ROVERS
+from models.rover.registry import PRESETS, ROVERS
 from models.rover.rocker_bogie import RockerBogieParameters, rocker_bogie
 from models.rover.single_wheel import SingleWheelParameters, single_wheel
 from models.rover.ties import Coupling, LoopClosure

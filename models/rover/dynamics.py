@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.kernels.compiled import FloatArray, IntArray, kernel
-from models.rover.block import SpatialVector, add_to_base, base_of, plus, put_base, put_block
+from models.rover.factor import SpatialVector, add_to_base, base_of, plus, put_base, put_block
 from models.rover.loops import ROUNDS, Loops, accelerate, close_once
 from models.rover.reduction import Chain
 

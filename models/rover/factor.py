@@ -6,6 +6,11 @@ L has ones on its diagonal, so the diagonal stores 1/D: no roots, and one quotie
 Vectors and matrices are in tree speeds. Couplings enter here and nowhere else: `factorise` folds the rows of dependent
 speeds into their sources (N^T M N, Cyril 1993 (21)), and a solve is N (N^T M N)^-1 N^T, so what comes out keeps every
 coupling, and a force on a dependent joint acts on its sources.
+
+The base's 6 x 6 block of a mass matrix, held as 21 numbers so that a processor keeps it in registers.
+
+Every speed of a rover adds to this block. In memory each addition would load and store it, and each load would wait for
+the store before.
 """
 
 from __future__ import annotations
@@ -13,21 +18,140 @@ from __future__ import annotations
 import numpy as np
 
 from models.kernels.compiled import FloatArray, IntArray, kernel
-from models.rover.block import (
-    BASE,
-    add_square,
-    add_to_base,
-    back,
-    base_of,
-    block_of,
-    factor_of,
-    forth,
-    plus,
-    put_base,
-    put_block,
-)
 from models.rover.loops import Loops
 from models.rover.reduction import Chain
+
+# Speeds of the base: every path ends with them.
+BASE = 6
+
+SpatialVector = tuple[float, float, float, float, float, float]
+# Lower triangle, row by row.
+Block = tuple[
+    float, float, float, float, float, float, float,
+    float, float, float, float, float, float, float,
+    float, float, float, float, float, float, float,
+]  # fmt: skip
+
+
+@kernel
+def base_of(row: FloatArray) -> SpatialVector:
+    """The base's part of a row (speeds,), as numbers, which writes to arrays cannot change."""
+    return row[0], row[1], row[2], row[3], row[4], row[5]
+
+
+@kernel
+def block_of(M: FloatArray) -> Block:
+    """The block of M (speeds, speeds)."""
+    return (
+        M[0, 0],
+        M[1, 0], M[1, 1],
+        M[2, 0], M[2, 1], M[2, 2],
+        M[3, 0], M[3, 1], M[3, 2], M[3, 3],
+        M[4, 0], M[4, 1], M[4, 2], M[4, 3], M[4, 4],
+        M[5, 0], M[5, 1], M[5, 2], M[5, 3], M[5, 4], M[5, 5],
+    )  # fmt: skip
+
+
+@kernel
+def put_block(M: FloatArray, block: Block) -> None:
+    """Write a block into the lower triangle of M (speeds, speeds)."""
+    M[0, 0] = block[0]
+    M[1, 0], M[1, 1] = block[1], block[2]
+    M[2, 0], M[2, 1], M[2, 2] = block[3], block[4], block[5]
+    M[3, 0], M[3, 1], M[3, 2], M[3, 3] = block[6], block[7], block[8], block[9]
+    M[4, 0], M[4, 1], M[4, 2], M[4, 3], M[4, 4] = block[10], block[11], block[12], block[13], block[14]
+    M[5, 0], M[5, 1], M[5, 2], M[5, 3], M[5, 4], M[5, 5] = (
+        block[15], block[16], block[17], block[18], block[19], block[20]
+    )  # fmt: skip
+
+
+@kernel
+def add_square(block: Block, scale: float, x: SpatialVector) -> Block:
+    """The block plus scale x x^T."""
+    a, b, c, d, e, f = x
+    sb, sc, sd, se, sf = scale * b, scale * c, scale * d, scale * e, scale * f
+    return (
+        block[0] + scale * a * a,
+        block[1] + sb * a, block[2] + sb * b,
+        block[3] + sc * a, block[4] + sc * b, block[5] + sc * c,
+        block[6] + sd * a, block[7] + sd * b, block[8] + sd * c, block[9] + sd * d,
+        block[10] + se * a, block[11] + se * b, block[12] + se * c, block[13] + se * d, block[14] + se * e,
+        block[15] + sf * a, block[16] + sf * b, block[17] + sf * c, block[18] + sf * d, block[19] + sf * e,
+        block[20] + sf * f,
+    )  # fmt: skip
+
+
+@kernel
+def factor_of(block: Block) -> Block:
+    """L of block = L^T D L, with 1/D in the place of its ones."""
+    # each step eliminates one row and column; unused rows below are not computed
+    five = 1.0 / block[20]
+    e = add_square(block, -five, (block[15], block[16], block[17], block[18], block[19], 0.0))
+    four = 1.0 / e[14]
+    d = add_square(e, -four, (e[10], e[11], e[12], e[13], 0.0, 0.0))
+    three = 1.0 / d[9]
+    c = add_square(d, -three, (d[6], d[7], d[8], 0.0, 0.0, 0.0))
+    two = 1.0 / c[5]
+    b = add_square(c, -two, (c[3], c[4], 0.0, 0.0, 0.0, 0.0))
+    one = 1.0 / b[2]
+    return (
+        1.0 / (b[0] - one * b[1] * b[1]),
+        b[1] * one, one,
+        c[3] * two, c[4] * two, two,
+        d[6] * three, d[7] * three, d[8] * three, three,
+        e[10] * four, e[11] * four, e[12] * four, e[13] * four, four,
+        block[15] * five, block[16] * five, block[17] * five, block[18] * five, block[19] * five, five,
+    )  # fmt: skip
+
+
+@kernel
+def plus(x: SpatialVector, scale: float, y: SpatialVector) -> SpatialVector:
+    """The sum x + scale y."""
+    return (
+        x[0] + scale * y[0], x[1] + scale * y[1], x[2] + scale * y[2],
+        x[3] + scale * y[3], x[4] + scale * y[4], x[5] + scale * y[5],
+    )  # fmt: skip
+
+
+@kernel
+def put_base(row: FloatArray, x: SpatialVector) -> None:
+    """Write the base's part of a row (speeds,)."""
+    row[0], row[1], row[2], row[3], row[4], row[5] = x
+
+
+@kernel
+def back(factor: Block, x: SpatialVector) -> SpatialVector:
+    """The solution y of L^T y = x."""
+    a, b, c, d, e, f = x
+    e -= factor[19] * f
+    d -= factor[18] * f + factor[13] * e
+    c -= factor[17] * f + factor[12] * e + factor[8] * d
+    b -= factor[16] * f + factor[11] * e + factor[7] * d + factor[4] * c
+    a -= factor[15] * f + factor[10] * e + factor[6] * d + factor[3] * c + factor[1] * b
+    return a, b, c, d, e, f
+
+
+@kernel
+def forth(factor: Block, y: SpatialVector) -> SpatialVector:
+    """The solution x of D^-1 L x = y, with 1/D in the place of L's ones."""
+    a = y[0] * factor[0]
+    b = y[1] * factor[2] - factor[1] * a
+    c = y[2] * factor[5] - (factor[3] * a + factor[4] * b)
+    d = y[3] * factor[9] - (factor[6] * a + factor[7] * b + factor[8] * c)
+    e = y[4] * factor[14] - (factor[10] * a + factor[11] * b + factor[12] * c + factor[13] * d)
+    f = y[5] * factor[20] - (factor[15] * a + factor[16] * b + factor[17] * c + factor[18] * d + factor[19] * e)
+    return a, b, c, d, e, f
+
+
+@kernel
+def add_to_base(row: FloatArray, scale: float, part: SpatialVector) -> None:
+    """Add scale * part to the base's part of a row (speeds,)."""
+    row[0] += scale * part[0]
+    row[1] += scale * part[1]
+    row[2] += scale * part[2]
+    row[3] += scale * part[3]
+    row[4] += scale * part[4]
+    row[5] += scale * part[5]
 
 
 @kernel

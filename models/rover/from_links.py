@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from models.rover.link_places import carriers, place_links
 from models.rover.links import (
     EQUIVALENT,
     FIXED,
@@ -19,14 +18,15 @@ from models.rover.links import (
     LinkJoint,
     Shape,
     added_to,
+    carriers,
     limits_in_words,
+    place_links,
     refuse,
     with_safe_names,
 )  # fmt: skip
-from models.rover.loop_choice import following
 from models.rover.ties import Coupling, LoopClosure, Vector
 from models.rover.tree import Body, Joint, Tree, WheelMount
-from models.rover.wheels_found import FoundWheel, find_wheels, in_order, shape_of
+from models.rover.wheels_found import FoundWheel, find_wheels, following, in_order, shape_of
 
 if TYPE_CHECKING:
     from models.kernels.compiled import FloatArray

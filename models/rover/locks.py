@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from models.rover.parameters import STEERING, Parameters
-from models.rover.tie_checks import path_to, place_at_zero
+from models.rover.ties import path_to, place_at_zero
 from models.rover.tree import Joint, Tree
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from models.rover.parameters import Parameters
-from models.rover.tie_checks import place_at_zero
+from models.rover.ties import place_at_zero
 from models.rover.tree import Body, Tree, WheelMount
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from models.rover.assembly import SIDE_BOGIES
-from models.rover.chassis import ChassisParameters, ChassisPoints, LegPlaces, chassis_tree
+from models.rover.parametric import ChassisParameters, ChassisPoints, LegPlaces, chassis_tree
 from models.rover.ties import Vector
 from models.rover.tree import Tree
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.rover.tie_checks import LoopChecks
-from models.rover.ties import Coupling, LoopClosure, Vector, check_couplings
+from models.rover.ties import Coupling, LoopChecks, LoopClosure, Vector, check_couplings
 
 if TYPE_CHECKING:
     from models.kernels.compiled import FloatArray

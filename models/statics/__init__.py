@@ -1,10 +1,9 @@
 """Statics of a rover on its wheels: what its joints' torques do to the wheels' loads, and whether it can stand."""
 
+from models.statics.balance import RoverStatics
 from models.statics.best import Cost, best_torques, spread_of, traction_loss, unevenness
 from models.statics.least_friction import LeastFriction, least_friction
-from models.statics.stability import stability_margin, tipping_slope
-from models.statics.standing import StandingEquations, stand
-from models.statics.statics import RoverStatics
+from models.statics.standing import StandingEquations, stability_margin, stand, tipping_slope
 from models.statics.steady import NoSteadyStateError, SteadyRover, SteadyState, tilt_of
 
 __all__ = [

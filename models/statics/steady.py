@@ -24,7 +24,7 @@ from models.actuators.stops import NO_STOPS
 from models.kernels.bound import BoundArguments
 from models.kernels.compiled import FloatArray
 from models.rover.rover import Rover
-from models.statics.statics import suspension_joints
+from models.statics.balance import suspension_joints
 from models.statics.steady_forces import SteadyVehicle, fill_forces, steady_ground
 from models.terrain.surface import plane_axes, surface
 from models.vehicle.model import RAILS, VehicleModel, make_vehicle_state

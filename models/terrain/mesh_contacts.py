@@ -30,7 +30,7 @@ from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.points import Direction, cross, dot
 from models.terrain.mesh import CORNER, CORNERS, TriangleMesh
-from models.terrain.nearest import row_for
+from models.terrain.profile import row_for
 
 # Columns of a contact: normal (3), distance of the wheel's centre from the surface along it [m], and which part of the
 # ground's force it has. Of the places that become contacts: their patch, their weight, and the contact of each.

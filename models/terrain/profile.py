@@ -2,6 +2,8 @@
 
 The line goes forwards, and its left side is open: a face that rises towards the rover has its normal back and up. Faces
 may be upright or overhang. What lies behind a plate is a part of the line.
+
+A table of the nearest places, filled one by one.
 """
 
 from __future__ import annotations
@@ -14,7 +16,26 @@ import numpy as np
 
 from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray, kernel
-from models.terrain.nearest import row_for
+
+
+@kernel
+def row_for(found: FloatArray, count: int, column: int, distance: float) -> int:
+    """Row for a place: the next one, in a full table that of the farthest; -1 where the place is no nearer than that.
+
+    Args:
+        found: (most, columns) of which the first rows are filled.
+        count: how many.
+        column: of the distances [m].
+        distance: of the place [m].
+    """
+    if count < found.shape[0]:
+        return count
+    at = 0
+    for i in range(1, count):
+        if found[i, column] > found[at, column]:
+            at = i
+    return -1 if found[at, column] <= distance else at
+
 
 MOST_TOUCHED = 3  # of one wheel: a face and two corners, or three faces
 COLUMNS = 4  # gap, normal x, normal z, face

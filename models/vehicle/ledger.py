@@ -26,7 +26,7 @@ from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Workspace, fill_mass_matrix, place_bodies
 from models.rover.points import axle, project, to_world
 from models.rover.reduction import Chain
-from models.terrain.stand import into, out_of
+from models.terrain.surface import into, out_of
 
 # Groups of forces in the order in which a step adds them; those of drives and obstacle have several terms.
 GROUPS = 10

@@ -12,9 +12,9 @@ from models.actuators.pneumatic import NO_CYLINDERS, CylinderMounts, CylinderSta
 from models.actuators.servo import JointServos, Servo, ServoState, make_servo_state
 from models.actuators.springs import JointSprings
 from models.actuators.stops import NO_STOPS, JointStops
-from models.contact.active_set import RigidGround
 from models.contact.body_ground import BodyContact
 from models.contact.compliant import CompliantGround
+from models.contact.constraints import RigidGround
 from models.contact.ground import Ground, GroundContact, make_ground_contact
 from models.contact.nonsmooth import HardContacts
 from models.contact.obstacle import Obstacle, ObstacleContact, make_contact

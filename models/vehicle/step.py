@@ -12,10 +12,9 @@ from models.actuators.pneumatic import push_cylinders
 from models.actuators.servo import JointServos, limit_servos, push_servos
 from models.actuators.springs import JointSprings, push_springs
 from models.actuators.stops import push_stops
-from models.contact.active_set import RigidGround
 from models.contact.body_ground import BodyContact, push_body
 from models.contact.compliant import CompliantGround, push_compliant_ground
-from models.contact.constraints import hold_ground
+from models.contact.constraints import RigidGround, hold_ground
 from models.contact.ground import Ground, push_ground
 from models.contact.nonsmooth import HardContacts, hold_contacts
 from models.contact.obstacle import Obstacle, push_obstacle
@@ -54,7 +53,7 @@ from models.vehicle.model import VehicleModel, VehicleState
 def step(vehicle: VehicleModel, state: VehicleState, dt: float) -> None:
     """Advance by dt [s]: semi-implicit Euler, traction and drive damping implicit, the quaternion kept normal.
 
-    On rigid ground without slip there may be no consistent set of wheels (models.contact.active_set.find_active); for
+    On rigid ground without slip there may be no consistent set of wheels (models.contact.constraints.find_active); for
     such a step only the normals are constrained.
     """
     accounted_step(vehicle, state, dt, None)

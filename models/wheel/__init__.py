@@ -3,10 +3,9 @@
 from models.wheel.crowned import CrownedWheel
 from models.wheel.flexible import FlexibleWheel
 from models.wheel.flexible_ring import Ring
-from models.wheel.forces import DriftForces, NormalForce, WheelForces
-from models.wheel.presets import PRESETS, Preset
+from models.wheel.many import DriftForces, NormalForce, WheelForces
 from models.wheel.rigid import RigidWheel
-from models.wheel.soil import Soil
+from models.wheel.soil import PRESETS, Preset, Soil
 
 __all__ = [
     "PRESETS", "CrownedWheel", "DriftForces", "FlexibleWheel", "NormalForce", "Preset", "RigidWheel", "Ring", "Soil",

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from models.checks import Range, finite_array, problem, refuse
 from models.kernels.compiled import FloatArray
 from models.wheel import crown_table, many, packed
-from models.wheel.forces import NormalForce, WheelForces
+from models.wheel.many import NormalForce, WheelForces
 from models.wheel.soil import Soil, tabled_soil_problem
 
 _LENGTH = Range(1e-3, 1e3, "m")

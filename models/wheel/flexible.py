@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 from models.checks import Range, finite_array, problem, refuse
 from models.kernels.compiled import FloatArray
 from models.wheel import flexible_table, many, packed
-from models.wheel.flexible_equilibrium import balance, balance_at_slip, resultants_of, rims
-from models.wheel.flexible_ring import Ring
-from models.wheel.forces import NormalForce, WheelForces
+from models.wheel.flexible_ring import Ring, balance, balance_at_slip, resultants_of, rims
+from models.wheel.many import NormalForce, WheelForces
 from models.wheel.soil import SHEAR_LAWS, Soil, tabled_soil_problem
 
 _RADIUS = Range(1e-3, 1e3, "m")

@@ -13,8 +13,7 @@ import numpy as np
 
 from models.gravity import GRAVITY_MPS2
 from models.kernels.compiled import FloatArray
-from models.wheel.flexible_load import columns, shear_share, shear_strength
-from models.wheel.flexible_ring import Ring, displacements
+from models.wheel.flexible_ring import Ring, columns, displacements, shear_share, shear_strength
 from models.wheel.soil import Soil
 
 POINTS = 720

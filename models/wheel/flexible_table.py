@@ -18,8 +18,7 @@ import numpy as np
 
 from models.kernels.compiled import FloatArray, kernel
 from models.wheel import packed
-from models.wheel.flexible_equilibrium import balance, resultants_of, rims
-from models.wheel.flexible_ring import Ring
+from models.wheel.flexible_ring import Ring, balance, resultants_of, rims
 from models.wheel.soil import Soil
 from models.wheel.table_rows import cubic_weights
 

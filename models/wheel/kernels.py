@@ -8,7 +8,6 @@ import math
 
 from models.kernels.compiled import FloatArray, kernel
 from models.wheel import crown_table, flexible_table, xu
-from models.wheel.digging import dug_by, on_dug
 from models.wheel.packed import (
     BOTH,
     CENTROID_SHIFT,
@@ -36,7 +35,7 @@ from models.wheel.packed import (
     XU,
     N,
 )
-from models.wheel.shear_law import share_of_limit
+from models.wheel.shear_law import dug_by, on_dug, share_of_limit
 
 __all__ = [
     "RADIUS", "SLIP_MODULUS", "flexible_resultant", "flexible_resultants", "hypervolume_symmetric",
@@ -282,7 +281,7 @@ def resultant(p: FloatArray, z: float) -> tuple[float, float, float, float]:
 
 @kernel
 def resultant_at_slip(p: FloatArray, z: float, slip: float) -> tuple[float, float, float, float]:
-    """`resultant` in steady motion at a slip, which digs where the soil has slip sinkage (models.wheel.digging)."""
+    """`resultant` in steady motion at a slip, which digs where the soil has slip sinkage (models.wheel.shear_law)."""
     normal, cosine, sine, limit = resultant(p, z)
     if p[DIGGING] > 0.0:
         normal, limit = on_dug(p, dug_by(p, slip), normal, limit)

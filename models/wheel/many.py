@@ -1,10 +1,12 @@
-"""The wheel's kernels over arrays: one compiled loop each, for sweeps, figures and timing.
+"""The wheel's kernels over arrays, for sweeps, figures and timing; and the forces of a wheel by name.
 
 All arguments of a loop except p have shape (n,); results go to `out`, one row per component.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -104,3 +106,45 @@ def split_quadrature_forces(p: FloatArray, sinkage: FloatArray, slip: FloatArray
     """Fills out (3, n) with `split_quadrature.wheel_forces` [N, N, N m] at the sinkages [m] and slips [-]."""
     for i in range(sinkage.size):
         out[0, i], out[1, i], out[2, i] = split_quadrature.wheel_forces(p, sinkage[i], slip[i])
+
+
+class NormalForce(NamedTuple):
+    """The resultants of the normal pressure, floats or arrays.
+
+    Attributes:
+        vertical: Upwards [N].
+        resistance: Compaction resistance [N], horizontal, positive against forward motion.
+    """
+
+    vertical: Any
+    resistance: Any
+
+
+class WheelForces(NamedTuple):
+    """The soil's force on a wheel that goes straight, floats or arrays.
+
+    Attributes:
+        longitudinal: Positive forward [N]: the drawbar pull.
+        vertical: Upwards [N].
+        torque: About the axle [N m], positive where it resists forward spin.
+    """
+
+    longitudinal: Any
+    vertical: Any
+    torque: Any
+
+
+class DriftForces(NamedTuple):
+    """The soil's force on a wheel that may drift sideways, floats or arrays.
+
+    Attributes:
+        longitudinal: Positive forward [N].
+        lateral: To the left [N].
+        vertical: Upwards [N].
+        torque: About the axle [N m], positive where it resists forward spin.
+    """
+
+    longitudinal: Any
+    lateral: Any
+    vertical: Any
+    torque: Any

@@ -48,7 +48,7 @@ LATERAL_RATE = STIFFNESS + 4  # B [1/rad]
 SHEAR_RATE = STIFFNESS + 5  # of y over ln((1 + exp(2 s/K))/2) [-]; 0: traction is tanh(s/K), models.wheel.shear_law
 SHEAR_RESIDUAL = STIFFNESS + 6  # K_r [-]
 SHEAR_HUMP = STIFFNESS + 7  # c [-]
-DIGGING = STIFFNESS + 8  # a (eta + 1/2) of models.wheel.digging [-]; 0: slip does not dig
+DIGGING = STIFFNESS + 8  # a (eta + 1/2) of models.wheel.shear_law [-]; 0: slip does not dig
 SIZE = STIFFNESS + 9
 
 

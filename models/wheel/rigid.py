@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from models.checks import Range, finite_array, problem, refuse
 from models.kernels.compiled import FloatArray
 from models.wheel import kernels, many, packed, rut, traction
-from models.wheel.forces import DriftForces, NormalForce, WheelForces
+from models.wheel.many import DriftForces, NormalForce, WheelForces
 from models.wheel.soil import SHEAR_LAWS, Soil, sheared_by_grousers
 
 # Wider than any wheel, and narrow enough that no power of a length under- or overflows.

@@ -12,7 +12,7 @@ state (`shear_soil`, used for a rover's wheels) it does, and steady motion has t
 import math
 
 from models.kernels.compiled import FloatArray, kernel
-from models.wheel import kernels, xu, xu_moving
+from models.wheel import kernels, xu
 from models.wheel.packed import RADIUS, SLIP_MODULUS, VARIANT, XU
 from models.wheel.shear_law import slip_over_grip
 
@@ -177,7 +177,7 @@ def forces_at_angle(p: FloatArray, z: float, slip: float, slip_angle: float) -> 
 def moving_forces(
     p: FloatArray, z: float, forward: float, sideways: float, rolling: float, slip_speed: float
 ) -> tuple[float, float, float, float]:
-    """Forces of a wheel from its speeds; those of `xu` are read as `models.wheel.xu_moving` says.
+    """Forces of a wheel from its speeds; those of `xu` are read as `models.wheel.xu` says.
 
     The wheel never produces energy: torque omega - F_x v_x - F_y v_y >= 0 at all speeds. For that, where the force
     along the contact's tangent, which is inclined by phi, opposes the travel, it is limited to F_n cot(phi/2), a
@@ -197,7 +197,7 @@ def moving_forces(
     if z <= 0.0:
         return 0.0, 0.0, 0.0, 0.0
     if p[VARIANT] == XU:
-        return xu_moving.steady_forces(p, kernels.relative_sinkage(p, z), forward, sideways, rolling, slip_speed)
+        return xu.steady_forces(p, kernels.relative_sinkage(p, z), forward, sideways, rolling, slip_speed)
     slip, slide, _ = slip_and_slide(forward, sideways, rolling, slip_speed)
     normal, cosine, sine, limit = kernels.resultant_at_slip(p, z, slip)
     normal, cosine, sine = against_travel(normal, cosine, sine, forward, slip_speed)

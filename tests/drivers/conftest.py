@@ -16,7 +16,7 @@ import serial
 from drivers.host import COMPUTER, SLICE_S
 from drivers.interfaces import DeviceError, StopFrames
 from drivers.messages import DriveCommand
-from drivers.serial.stop_port import NEVER_NS, StopPort
+from drivers.serial.link import NEVER_NS, StopPort
 from drivers.sim.protocol.line import LONGEST_S, Line, SimulatedSerialDevice, serve_lines
 from tests.drivers.stream_bench import StreamBench
 

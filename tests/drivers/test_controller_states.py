@@ -4,31 +4,47 @@ import math
 
 import pytest
 
+from drivers.driver_type import RigSetup
 from drivers.interfaces import ControllerState
 from drivers.roboclaw.drives import RoboClawDrives
-from drivers.roboclaw.settings import Bus, RoboClawControllerSettings, RoboClawSettings
-from drivers.roboteq import settings as roboteq_settings
+from drivers.roboclaw.section import RoboClawDrivesSection
 from drivers.roboteq.controller import RoboteqController
 from drivers.roboteq.drives import RoboteqDrives
+from drivers.roboteq.motor_layout import RoboteqWheels
 from drivers.roboteq.protocol import VOLTS, FaultFlag, MotorFlag
+from drivers.roboteq.section import RoboteqDrivesSection
 
-CLAW = RoboClawSettings(
-    (Bus("/dev/claw"),), tuple(RoboClawControllerSettings(0, 0x80 + i, 2 * i, 2 * i + 1) for i in range(3)), 8192.0
+WHEELS = ("a", "b", "c", "d", "e", "f")
+RIG = RigSetup(wheels=WHEELS)
+CLAW = RoboClawDrivesSection.model_validate(
+    {
+        "driver": "roboclaw",
+        "ports": ["/dev/claw"],
+        "counts_per_rev": 8192.0,
+        "controllers": [{"address": 0x80 + i, "m1": WHEELS[2 * i], "m2": WHEELS[2 * i + 1]} for i in range(3)],
+    }
 )
-TEQ = roboteq_settings.RoboteqSettings(
-    tuple(roboteq_settings.RoboteqControllerSettings(f"/dev/teq{i}", 2 * i, 2 * i + 1) for i in range(3)), 3000, 100.0
+TEQ = RoboteqDrivesSection.model_validate(
+    {
+        "driver": "roboteq",
+        "max_rpm": 3000.0,
+        "gear_ratio": 100.0,
+        "controllers": [
+            {"port": f"/dev/teq{i}", "channel_1": WHEELS[2 * i], "channel_2": WHEELS[2 * i + 1]} for i in range(3)
+        ],
+    }
 )
 
 
 def test_nothing_is_known_of_a_controller_that_was_not_asked():
-    for drives in (RoboClawDrives(CLAW), RoboteqDrives(TEQ)):
+    for drives in (RoboClawDrives(CLAW, RIG), RoboteqDrives(TEQ, RIG)):
         states = drives.states()
         assert len(states) == 3
         assert not any(state.known for state in states)
         assert len({state.where for state in states}) == 3
 
 
-@pytest.mark.parametrize("drives", [RoboClawDrives(CLAW), RoboteqDrives(TEQ)], ids=["roboclaw", "roboteq"])
+@pytest.mark.parametrize("drives", [RoboClawDrives(CLAW, RIG), RoboteqDrives(TEQ, RIG)], ids=["roboclaw", "roboteq"])
 def test_what_was_not_asked_yet_is_not_told_as_a_number(drives):
     detail = drives.health().detail
     assert "nan" not in detail
@@ -42,7 +58,8 @@ def test_it_is_known_once_voltage_and_all_currents_are():
 
 
 def test_a_roboteq_tells_its_faults_in_words_but_not_our_own_emergency_stop():
-    one = RoboteqController(TEQ, TEQ.controllers[0], lambda: 0, lambda: None)
+    wheels = RoboteqWheels(TEQ, RIG)
+    one = RoboteqController(wheels, wheels.controllers[0], lambda: 0, lambda: None)
     one.faults = FaultFlag.EMERGENCY_STOP
     one.slow[VOLTS] = (120, 241, 4980)
     assert one.state().supply_V == pytest.approx(24.1)

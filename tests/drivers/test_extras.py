@@ -9,14 +9,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from drivers import extras
-from drivers.extras import install_command
+from drivers import extensions
+from drivers.extensions import install_command
 
 
 def installed(monkeypatch, **origin):
     """As if the program had been installed in that way; none: from a package index."""
     text = json.dumps(origin) if origin else None
-    monkeypatch.setattr(extras, "distribution", lambda _: SimpleNamespace(read_text=lambda _: text))
+    monkeypatch.setattr(extensions, "distribution", lambda _: SimpleNamespace(read_text=lambda _: text))
 
 
 def test_a_clone_is_told_the_python_of_its_own_environment(monkeypatch, tmp_path):
@@ -37,14 +37,14 @@ def test_what_came_from_an_index_or_a_wheel_is_told_the_name_of_the_package(monk
 
 
 def test_every_hint_of_the_program_is_made_here():
-    root = Path(extras.__file__).parents[1]
+    root = Path(extensions.__file__).parents[1]
     sources = [path for folder in ("hil", "drivers") for path in (root / folder).rglob("*.py")]
     hints = [path.relative_to(root) for path in sources if "pip install '" in path.read_text(encoding="utf-8")]
-    assert hints == [Path("drivers/extras.py")]
+    assert hints == [Path("drivers/extensions.py")]
 
 
 def test_every_page_that_names_an_extra_says_it_for_a_clone_as_well():
-    root = Path(extras.__file__).parents[1]
+    root = Path(extensions.__file__).parents[1]
     for page in [root / "README.md", *(root / "docs").rglob("*.md")]:
         text = page.read_text(encoding="utf-8")
         if "pip install 'rover-hil[" in text and "decisions" not in page.parts:

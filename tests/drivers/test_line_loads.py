@@ -6,6 +6,7 @@ import pytest
 
 from drivers.modbus.entry import MODBUS
 from drivers.modbus.section import ModbusValvesSection
+from drivers.roboclaw.motor_layout import RoboClawWheels
 from drivers.roboclaw.section import RoboClawDrivesSection
 from drivers.roboteq.section import RoboteqDrivesSection
 from hil.config import load_config
@@ -27,10 +28,14 @@ def size(*exchanges: tuple[bytes, bytes]) -> int:
     return sum(len(request) + len(answer) for request, answer in exchanges)
 
 
-def roboclaw(**keys: object) -> RoboClawDrivesSection:
+def section(**keys: object) -> RoboClawDrivesSection:
     drives = load_config("sim_wire").devices.drives
     assert isinstance(drives, RoboClawDrivesSection)
     return drives.model_copy(update=keys)
+
+
+def loads(**keys: object) -> list[float]:
+    return RoboClawWheels(section(**keys), rig_setup(load_config("sim_wire"))).bus_loads()
 
 
 @pytest.mark.parametrize(
@@ -45,20 +50,19 @@ def test_a_roboclaw_bus_carries_set_points_and_speeds_each_period_and_slow_state
 ) -> None:
     each_period = size((set_point, b"\xff"), SPEED_READ, SPEED_READ)
     bits = 10 * 3 * (50 * each_period + STATUS_HZ * size(STATUS) + size(*ONCE_A_SECOND))
-    assert roboclaw(acceleration_radps2=acceleration).bus_loads() == [pytest.approx(bits / 115200)]
+    assert loads(acceleration_radps2=acceleration) == [pytest.approx(bits / 115200)]
 
 
 def test_a_set_point_takes_the_line_time_that_was_measured() -> None:
-    without, one_more = (roboclaw(acceleration_radps2=0.0, rate_hz=rate).bus_loads()[0] for rate in (50.0, 51.0))
+    without, one_more = (loads(acceleration_radps2=0.0, rate_hz=rate)[0] for rate in (50.0, 51.0))
     speeds_ms = 1e3 * 3 * 2 * size(SPEED_READ) * 10 / 115200
     assert (one_more - without) * 1e3 - speeds_ms == pytest.approx(3.4, abs=0.05)  # three controllers
 
 
 def test_each_bus_bears_its_own_controllers_only() -> None:
-    drives = roboclaw()
-    one_bus = drives.bus_loads()[0]
-    controllers = tuple(item.model_copy(update={"bus": bus}) for bus, item in enumerate(drives.controllers))
-    three = roboclaw(ports=("", "", ""), controllers=controllers).bus_loads()
+    one_bus = loads()[0]
+    controllers = tuple(item.model_copy(update={"bus": bus}) for bus, item in enumerate(section().controllers))
+    three = loads(ports=("", "", ""), controllers=controllers)
     assert three == pytest.approx([one_bus / 3.0] * 3)
 
 
@@ -100,4 +104,4 @@ def test_pressures_are_read_in_one_go_from_the_first_to_the_last() -> None:
 
 def test_twice_the_baud_is_half_the_load() -> None:
     assert valves_load(flash_on=True, baud=19200) == pytest.approx(valves_load(flash_on=True) / 2.0)
-    assert roboclaw(baud=230400).bus_loads()[0] == pytest.approx(roboclaw().bus_loads()[0] / 2.0)
+    assert loads(baud=230400)[0] == pytest.approx(loads()[0] / 2.0)

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from drivers import udp
-from drivers.udp import UdpPort
+from drivers import host
+from drivers.host import UdpPort
 
 SLICE_S = 0.005
 OURS, FOREIGN = ("127.0.0.1", 1510), ("192.0.2.7", 5000)
@@ -38,7 +38,7 @@ def port(monkeypatch):
         made = UdpPort("127.0.0.1:1510", SLICE_S)
         made._socket.close()
         made._socket = network = Network(period_s, foreign)
-        monkeypatch.setattr(udp, "time", SimpleNamespace(monotonic=lambda: network.t_s))
+        monkeypatch.setattr(host, "time", SimpleNamespace(monotonic=lambda: network.t_s))
         return made
 
     return make

@@ -13,7 +13,7 @@ import models.impact
 import models.wheel
 from models.actuators.drive import Drive, check_drive
 from models.actuators.pneumatic import Cylinder, check_cylinder
-from models.contact import restitution
+from models.contact import laws
 from models.contact.compliant import make_compliant_ground
 from models.contact.constraints import effective_kinetic_energy_on_ground
 from models.contact.laws import LAWS, make_law
@@ -32,7 +32,7 @@ from models.rover import exomars, exomars_like, parametric, rcp, rocker_bogie, s
 from models.rover.ties import Coupling
 from models.rover.tree import Body, Joint, WheelMount
 from models.sensors.piezo import Piezo, check_piezo, shares_of
-from models.wheel import PRESETS, CrownedWheel, FlexibleWheel, RigidWheel, Ring, Soil, published, sinkage_laws
+from models.wheel import PRESETS, CrownedWheel, FlexibleWheel, RigidWheel, Ring, Soil, published, soil
 from references import wheel_stresses
 from references.drop import drop
 from references.trapezoidal import trapezoidal
@@ -83,7 +83,7 @@ WHEEL = RigidWheel(0.2, 0.1, LOOSE)
 RING = {"bending_stiffness": above(2.0), "hub_stiffness": above(1e4), "mass_per_length": from_0(0.4)}
 DOMED = CrownedWheel(0.2, 0.1, LOOSE, 0.3)
 SOFT = FlexibleWheel(0.2, 0.1, LOOSE, Ring(2.0, 1e4))
-BEKKER, ISHIGAMI = sinkage_laws.Bekker(0.8, 1e3, 1e6), sinkage_laws.Ishigami(0.8, 1e3, 1e4, 10.0, 1e3)
+BEKKER, ISHIGAMI = soil.Bekker(0.8, 1e3, 1e6), soil.Ishigami(0.8, 1e3, 1e4, 10.0, 1e3)
 EXPONENT = {"exponent": above(0.8)}
 LAW = {"stiffness": above(1e5), "exponent": above(1.0), "restitution": above(0.5)}
 HERTZ = make_law("hertz", 1e5)
@@ -129,9 +129,9 @@ PUBLIC: dict[str, tuple[Any, dict[str, Good]]] = {
         PRESETS["small_wheel_sand"].soil,
         {**SIZE, **{name: SOIL[name] for name in ("friction_angle", "rebound", "slip_modulus", "cohesion")}},
     ),
-    "BernsteinGoriatchkin": (sinkage_laws.BernsteinGoriatchkin, {**EXPONENT, "modulus": from_0(1e6)}),
+    "BernsteinGoriatchkin": (soil.BernsteinGoriatchkin, {**EXPONENT, "modulus": from_0(1e6)}),
     "Bekker": (
-        sinkage_laws.Bekker, {**EXPONENT, "cohesive_modulus": from_0(1e3), "frictional_modulus": from_0(1e6)}
+        soil.Bekker, {**EXPONENT, "cohesive_modulus": from_0(1e3), "frictional_modulus": from_0(1e6)}
     ),
     **{
         law.__name__: (
@@ -139,10 +139,10 @@ PUBLIC: dict[str, tuple[Any, dict[str, Good]]] = {
             {**EXPONENT, "cohesion": from_0(1e3), "specific_weight": from_0(1e4), "cohesive_modulus": from_0(10.0),
              "frictional_modulus": from_0(1e3)},
         )
-        for law in (sinkage_laws.Reece, sinkage_laws.Ishigami)
+        for law in (soil.Reece, soil.Ishigami)
     },
     "MeirionGriffithSpenko": (
-        sinkage_laws.MeirionGriffithSpenko,
+        soil.MeirionGriffithSpenko,
         {**EXPONENT, "modulus": from_0(1e6), "diameter_exponent": free(0.39)},
     ),
     "SinkageLaw.stiffness": (BEKKER.stiffness, SIZE),
@@ -215,11 +215,11 @@ PUBLIC: dict[str, tuple[Any, dict[str, Good]]] = {
         lambda **k: drop(HERTZ, **k),
         {"mass": above(1.0), "speed": above(0.1), "weight": from_0(1.0), "dt": above(1e-4), "longest": above(1.0)},
     ),
-    "gonthier_factor": (restitution.gonthier_factor, {"restitution": above(0.5)}),
-    "hysteretic_restitution": (restitution.hysteretic_restitution, {"factor": from_0(0.5)}),
-    "kelvin_voigt_restitution": (restitution.kelvin_voigt_restitution, {"damping_ratio": from_0(0.5)}),
+    "gonthier_factor": (laws.gonthier_factor, {"restitution": above(0.5)}),
+    "hysteretic_restitution": (laws.hysteretic_restitution, {"factor": from_0(0.5)}),
+    "kelvin_voigt_restitution": (laws.kelvin_voigt_restitution, {"damping_ratio": from_0(0.5)}),
     "kelvin_voigt_damping": (
-        restitution.kelvin_voigt_damping,
+        laws.kelvin_voigt_damping,
         {"stiffness": above(1e4), "mass": above(3.0), "restitution": above(0.5)},
     ),
     "effective_kinetic_energy_on_ground": (

@@ -123,15 +123,17 @@ def test_a_killed_worker_leaves_stopped_wheels_and_a_run_that_ends_in_safe(wire,
 POWER_AND_HOLD = """
 import sys
 from drivers.interfaces import LinkLostError
-from drivers.modbus.settings import ModbusValvesSettings
+from drivers.driver_type import RigSetup
 from drivers.messages import ValveCommand
+from drivers.modbus.section import ModbusValvesSection
 from drivers.modbus.valves import ModbusValves
-settings = ModbusValvesSettings(port=sys.argv[1], baud=38400, coils=(0, 1, 2, 3), flash_on=True, flash_s=0.5)
-valves = ModbusValves(settings)
+from drivers.valve_layout import ValveLayout
+rig = RigSetup(valves=ValveLayout())
+valves = ModbusValves(ModbusValvesSection(driver="modbus", port=sys.argv[1], baud=38400, flash_on=True), rig)
 
 def power():
     valves.open()
-    valves.write(ValveCommand(1, settings.valves.valves_off))
+    valves.write(ValveCommand(1, rig.valves.valves_off))
     for _ in range(20):
         valves.step()
     valves.write(ValveCommand(2, ((True, False), (False, False))))

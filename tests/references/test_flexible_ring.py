@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from models.wheel import Ring, Soil
-from models.wheel.flexible_equilibrium import balance, resultants_of, rims
+from models.wheel.flexible_ring import balance, resultants_of, rims
 from references.flexible_ring import BeamRing, on_soil
 
 RADIUS, WIDTH = 0.125, 0.1

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from models.contact.active_set import make_rigid_ground
+from models.contact.constraints import make_rigid_ground
 from models.plant.parameters import OFF
 from models.rover import xu
 from models.rover.rover import Rover

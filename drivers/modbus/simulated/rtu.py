@@ -6,9 +6,9 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
+from drivers.interfaces import BadFrameError
 from drivers.modbus import protocol
 from drivers.modbus.protocol import Code
-from drivers.serial.bad_frame import BadFrameError
 from drivers.sim.protocol.plant_ports import NEVER_NS
 
 # A function of a slave: data of the request and its time [ns] in, data of the answer out.

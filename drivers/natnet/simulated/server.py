@@ -1,20 +1,145 @@
-"""A NatNet server that streams a rigid body to one client, simulated at the protocol level."""
+"""A NatNet server that streams a rigid body to one client, and the bytes of its frames; simulated."""
 
 from __future__ import annotations
 
 import math
+import struct
 from collections import deque
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from drivers.natnet import messages
-from drivers.natnet.frame import Frame, RigidBody, UpAxis, streamed
-from drivers.natnet.messages import CHOOSES_FROM, NEWEST, VERSIONS, MessageKind, ServerInfo, Version, in_words
-from drivers.natnet.simulated.frame_bytes import FrameContent, frame_message
-from drivers.serial.bad_frame import BadFrameError
+from drivers.interfaces import BadFrameError
+from drivers.natnet import frame
+from drivers.natnet.frame import (
+    ASSETS_FROM,
+    BODY,
+    CHOOSES_FROM,
+    COUNT,
+    EDITS,
+    NEWEST,
+    PRECISE_FROM,
+    PRECISION,
+    SIZES_FROM,
+    STATE,
+    TIMES,
+    TRACKED,
+    VERSIONS,
+    Frame,
+    MessageKind,
+    RigidBody,
+    ServerInfo,
+    UpAxis,
+    Version,
+    in_words,
+    message,
+    streamed,
+)
 from drivers.sim.protocol.plant_ports import NEVER_NS, Instrument
+
+T = TypeVar("T")
+Point = tuple[float, float, float]
+# Number, position, size, flags, residual.
+LabelledMarker = tuple[int, Point, float, int, float]
+# Number, and the values of each channel.
+Channels = tuple[int, Sequence[Sequence[float]]]
+_POINT = struct.Struct("<3f")
+_MARKER = struct.Struct("<i3ffhf")
+
+
+class FrameContent(NamedTuple):
+    """What a frame holds in addition to the rigid bodies.
+
+    Attributes:
+        marker_sets: name and markers [m].
+        markers: those of no set [m].
+        skeletons: number and bodies.
+        assets: number, bodies and markers; from version 4.1 on.
+        labelled: markers with a number.
+        force_plates: number and channels.
+        devices: number and channels.
+    """
+
+    marker_sets: Sequence[tuple[str, Sequence[Point]]] = ()
+    markers: Sequence[Point] = ()
+    skeletons: Sequence[tuple[int, Mapping[int, RigidBody]]] = ()
+    assets: Sequence[tuple[int, Mapping[int, RigidBody], Sequence[LabelledMarker]]] = ()
+    labelled: Sequence[LabelledMarker] = ()
+    force_plates: Sequence[Channels] = ()
+    devices: Sequence[Channels] = ()
+
+
+EMPTY = FrameContent()
+
+
+def frame_message(frame: Frame, version: Version, scene: FrameContent = EMPTY, received: int = 0) -> bytes:
+    """The message of a frame.
+
+    Args:
+        frame: its number, rigid bodies and times.
+        version: of the bit stream.
+        scene: what else is in it.
+        received: when the cameras' data arrived [ticks].
+    """
+
+    def section(items: Sequence[T], packed: Callable[[T], bytes]) -> bytes:
+        content = b"".join(map(packed, items))
+        size = COUNT.pack(len(content)) if version >= SIZES_FROM else b""
+        return COUNT.pack(len(items)) + size + content
+
+    parts = [
+        COUNT.pack(frame.number),
+        section(scene.marker_sets, lambda item: item[0].encode() + b"\0" + _counted(map(_point, item[1]))),
+        section(scene.markers, _point),
+        section([item for item in frame.bodies.items() for _ in range(1 + (item[0] in frame.repeated))], _body),
+        section(scene.skeletons, lambda item: COUNT.pack(item[0]) + _counted(map(_body, item[1].items()))),
+    ]
+    if version >= ASSETS_FROM:
+        parts.append(
+            section(
+                scene.assets,
+                lambda item: (
+                    COUNT.pack(item[0]) + _counted(map(_body, item[1].items())) + _counted(map(_marker, item[2]))
+                ),
+            )
+        )
+    parts += [
+        section(scene.labelled, _marker),
+        section(scene.force_plates, _channels),
+        section(scene.devices, _channels),
+    ]
+    parts.append(TIMES.pack(0, 0, frame.number * 0.01, frame.exposed, received, frame.transmitted))
+    if version >= PRECISE_FROM:
+        parts.append(PRECISION.pack(0, 0))
+    parts.append(STATE.pack(0 if frame.live else EDITS))
+    return message(MessageKind.FRAME, b"".join(parts))
+
+
+def _counted(items: Iterable[bytes]) -> bytes:
+    listed = list(items)
+    return COUNT.pack(len(listed)) + b"".join(listed)
+
+
+def _point(point: Point) -> bytes:
+    return _POINT.pack(*point)
+
+
+def _body(item: tuple[int, RigidBody]) -> bytes:
+    number, body = item
+    return BODY.pack(number, *body.position, *body.orientation, body.error, TRACKED if body.tracked else 0)
+
+
+def _marker(marker: LabelledMarker) -> bytes:
+    number, place, size, flags, residual = marker
+    return _MARKER.pack(number, *place, size, flags, residual)
+
+
+def _channels(item: Channels) -> bytes:
+    number, channels = item
+    values = [_counted(struct.pack("<f", value) for value in channel) for channel in channels]
+    return COUNT.pack(number) + _counted(values)
+
 
 # A client that has not said anything for so long gets no more frames [ns].
 FORGETS_NS = 10_000_000_000
@@ -92,7 +217,7 @@ class MotionServer:
     def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:  # noqa: ARG002
         """Receive a datagram of a client; the one sent back."""
         try:
-            kind, content = messages.unpack(data)
+            kind, content = frame.unpack(data)
         except BadFrameError:
             return b""
         if kind == MessageKind.CONNECT:
@@ -100,17 +225,17 @@ class MotionServer:
                 self.clients += 1
                 self._skip()
             self._heard_ns = ended_ns
-            self._choose(messages.wanted_version(content))
-            return messages.server_info(self._info)
+            self._choose(frame.wanted_version(content))
+            return frame.server_info(self._info)
         if self._heard_ns is None:
             return b""
         self._heard_ns = None if kind == MessageKind.DISCONNECT else ended_ns
         if kind in (MessageKind.DISCONNECT, MessageKind.KEEP_ALIVE):
             return b""
-        if kind == MessageKind.REQUEST and messages.in_text(content).startswith(messages.BITSTREAM):
-            self._choose(messages.chosen_version(content))
-            return messages.response(f"{messages.BITSTREAM},{in_words(self.version)}")
-        return messages.message(MessageKind.UNRECOGNIZED)
+        if kind == MessageKind.REQUEST and frame.in_text(content).startswith(frame.BITSTREAM):
+            self._choose(frame.chosen_version(content))
+            return frame.response(f"{frame.BITSTREAM},{in_words(self.version)}")
+        return frame.message(MessageKind.UNRECOGNIZED)
 
     def wake(self, now_ns: int) -> int:
         """Returns when the next frame is sent, or looked for."""
@@ -133,7 +258,7 @@ class MotionServer:
         return sent if self._heard_ns is not None else ()
 
     def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:  # noqa: ARG002
-        """See `drivers.sim.protocol.line.OwnFaults`."""
+        """Start its own fault, `playback`."""
         self.live = kind == "live"
 
     def press(self, pressed: bool) -> None:  # noqa: ARG002

@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from drivers.host import COMPUTER, Host
-from drivers.ni.simulated.daq_calibration import Sensors
 from drivers.ni.simulated.parts import (
     ChannelNames,
     ChassisWatchdog,
     DaqmxError,
+    Sensors,
     Task,
     TaskKind,
     VirtualChannel,

@@ -31,7 +31,7 @@ from nidaqmx.constants import (
 from nidaqmx.utils import unflatten_channel_string
 
 from drivers.host import COMPUTER, Host
-from drivers.ni.simulated.attributes import ATTRIBUTES, value_of
+from drivers.ni.simulated.attributes import ATTRIBUTES, transfers, value_of
 from drivers.ni.simulated.chassis import Chassis
 from drivers.ni.simulated.parts import (
     VOLTAGE,
@@ -46,9 +46,8 @@ from drivers.ni.simulated.parts import (
     per_volt,
     unsupported,
 )
-from drivers.ni.simulated.transfers import transfers
+from drivers.rpc.channel import CallError
 from drivers.rpc.server import Handler
-from drivers.rpc.status import CallError
 
 SERVICE = stubs.DESCRIPTOR.services_by_name["NiDAQmx"]
 VERSION = {0x1272: 25, 0x1923: 3, 0x2F22: 0}

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import grpc
 
 from drivers.host import SLICE_S, Host
+from drivers.rpc.channel import CallError, unavailable
 from drivers.rpc.server import Handler
-from drivers.rpc.status import CallError, unavailable
 from drivers.sim.virtual.schedule import NEVER_NS, Actor, VirtualTime
 
 
@@ -56,7 +56,7 @@ class ServedChannel:
         self._calls.clear()
 
     def connect(self, within_s: float) -> bool:
-        """See `drivers.rpc.channel.Channel`."""
+        """Whether the server answers within so long [s]."""
         until_ns = self.network.now_ns() + round(within_s * 1e9)
         while self.server not in self.network.servers:
             self.network.sleep(SLICE_S)

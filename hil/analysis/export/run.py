@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.io import savemat
 
-from drivers.extras import install_command
+from drivers.extensions import install_command
 from hil.analysis.dataset import MissingPackageError, UnverifiedRunError, scalars, verified_summary
 from hil.analysis.export.channels import write_mcap
 from hil.analysis.export.motion import motion_of

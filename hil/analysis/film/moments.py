@@ -38,7 +38,7 @@ class FilmedPlate(NamedTuple):
     angle: float  # to the ground [rad]
     foot: float  # world x [m], or along the ground that `stand` says
     centroid: tuple[float, float]  # of the sensors, across and up from the contact point of a smooth wheel [m]
-    # (wheels, 4, 3) where it stands on ground that is not level, models.terrain.stand; None: it is level.
+    # (wheels, 4, 3) where it stands on ground that is not level, models.terrain.surface; None: it is level.
     stand: FloatArray | None = None
 
     def axes(self, wheel: int) -> tuple[FloatArray, FloatArray]:

@@ -87,7 +87,7 @@ def foot_of(gap_m: float, centres: Floats, radius_m: float, angle_rad: float, st
         centres: (wheels, 3) of the wheels that can hit it [m].
         radius_m: of these wheels.
         angle_rad: of the plane to the ground.
-        stand: (wheels, 4, 3) of the obstacle, models.terrain.stand; None: level ground, and the result is a world x.
+        stand: (wheels, 4, 3) of the obstacle, models.terrain.surface; None: level ground, and the result is a world x.
     """
     if stand is not None:
         centres = np.array([row[1:] @ (centre - row[0]) for row, centre in zip(stand, centres, strict=True)])

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from drivers.extras import install_command
+from drivers.extensions import install_command
 from hil.config.files import read_bytes, read_text
 from hil.config.limited_process import in_limited_process
 from models.rover.from_links import ImportedRover, rover_of

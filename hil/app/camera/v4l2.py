@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from drivers.extras import install_command
+from drivers.extensions import install_command
 
 # How long one wait for a frame takes, before it is looked whether to end [s].
 _WAIT_S = 0.2

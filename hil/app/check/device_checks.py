@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from drivers.calibration_sheets import SENSITIVITY
 from drivers.device_sections import DaqSection, ValvesSection
 from drivers.interfaces import ControllerState, DeviceError, DeviceIdentity, Health, Source
 from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
 from drivers.registry import valves_driver
+from drivers.section import SENSITIVITY
 from hil.app.check.access import Access, read_blocks
 from hil.app.pace_check import rate_check
 from hil.config.load_channels import full_scales, normal_force_rows, offsets

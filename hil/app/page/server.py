@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from drivers.extras import install_command
+from drivers.extensions import install_command
 from drivers.interfaces import DeviceError
 from hil.app.page.content import fixed_checks, page_content
 from hil.app.server_process import ServerProcess

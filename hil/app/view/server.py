@@ -17,7 +17,7 @@ from contextlib import closing, suppress
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from drivers.extras import install_command
+from drivers.extensions import install_command
 from hil.analysis.dataset import MissingPackageError
 from hil.analysis.export.channels import SCENE, ExportChannel, scene
 from hil.analysis.film.solids import Solid

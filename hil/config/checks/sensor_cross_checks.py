@@ -6,8 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
-from drivers.calibration_sheets import SENSITIVITY
 from drivers.device_sections import DaqSection
+from drivers.section import SENSITIVITY
 from hil.config.calibration_sheets import KEY
 from hil.config.problems import Problem
 from hil.config.residual_conditions import unlike

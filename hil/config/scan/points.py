@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from drivers.extras import install_command
+from drivers.extensions import install_command
 from hil.config.scan.grid import METRES, ScanError, ScanSettings
 from hil.config.scan.triangles import ScanGeometry, obj_shape, ply_shape, stl_shape, usable
 

@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from drivers.calibration_sheets import CalibrationDate
+from drivers.section import CalibrationDate
 from hil.config.schema.base import Listed, Section, bounded, key, section
-from models.actuators.gearbox import Gearbox
+from models.actuators.drive import Gearbox
 
 _THREE = Field(strict=False, min_length=3, max_length=3)
 Share = Annotated[float, Field(ge=-1, le=1)]

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from drivers.calibration_sheets import CalibrationDate
 from drivers.device_sections import LoadReading
+from drivers.section import CalibrationDate
 from hil.config.schema.base import Listed, Section, bounded, key, section
 
 AXES = ("fx", "fy", "fz", "mx", "my", "mz")

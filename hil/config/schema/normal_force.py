@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from drivers.calibration_sheets import CalibrationDate
+from drivers.section import CalibrationDate
 from hil.config.problems import Problem
 from hil.config.schema.base import Listed, Section, bounded, key, positive, section
 from hil.config.schema.experiment_section import ExperimentSection, WholeConfig

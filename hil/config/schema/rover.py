@@ -20,10 +20,10 @@ from drivers.extensions import ROVERS as INSTALLED
 from drivers.extensions import ExtensionError, installed_names, load_installed
 from hil.config.problems import CrossCheckError, Problem
 from hil.config.schema.base import Listed, Section, bounded, key, section
-from models.rover.chassis import ChassisParameters
 from models.rover.imported import IMPORTED, imported
 from models.rover.locks import locked
 from models.rover.parameters import STEERING, Parameters, RoverQuantity
+from models.rover.parametric import ChassisParameters
 from models.rover.registry import VEHICLES
 from models.rover.tree import Tree
 

@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from models.rover.tie_checks import path_to
-from models.rover.ties import Vector
+from models.rover.ties import Vector, path_to
 from models.rover.tree import Joint, Tree
 
 Floats = NDArray[np.float64]

@@ -39,7 +39,7 @@ from models.observer.model import (
 )
 from models.plant import RigParameters
 from models.rover.rover import Rover
-from models.statics.statics import suspension_joints
+from models.statics.balance import suspension_joints
 
 # Steps of the differences: [rad], relative of a mass.
 _ANGLE, _MASS = 1e-4, 1e-3

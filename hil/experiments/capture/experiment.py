@@ -27,7 +27,7 @@ from hil.experiments.capture.judgement import (
 from hil.experiments.claim import Claim
 from hil.experiments.summary_table import quantity
 from hil.messages.stages import ByServo, Estimate, Goal, Prediction, Samples
-from models.rover.arm_names import GRAPPLE, PAYLOAD
+from models.rover.space_arm import GRAPPLE, PAYLOAD
 
 # Part of a servo's largest rate and acceleration at which its set angle moves: the limiter has nothing to clamp.
 OF_RATE = 0.9

@@ -14,7 +14,7 @@ from hil.experiments.figure_file import frame_figure
 from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
-from models.rover.arm_names import LATCH
+from models.rover.space_arm import LATCH
 
 _SCREEN_IN, _PRINT_MM = (12.0, 10.0), (260.0, 150.0)
 

@@ -15,9 +15,9 @@ from hil.experiments.summary import finite
 from hil.experiments.summary_table import SummaryKey
 from hil.recording.content import in_blocks, packed
 from models.plant.grapple import CaptureTruth
-from models.rover.arm_names import PAYLOAD
 from models.rover.body_points import body_point
 from models.rover.rover import Rover
+from models.rover.space_arm import PAYLOAD
 
 # State of a capture; numbers as for the states of other experiments where they are alike.
 CaptureState = IntEnum("CaptureState", {

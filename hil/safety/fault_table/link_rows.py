@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drivers.damage import DAMAGED_ALLOWED, LOOKED_AT
+from drivers.interfaces import DAMAGED_ALLOWED, LOOKED_AT
 from hil.messages.fault import (
     E_STOP_NS,
     HEALTH_EVERY_NS,

@@ -17,8 +17,7 @@ from hil.simulator.build import build_plant
 from hil.simulator.stepping import layout
 from hil.simulator.stepping.layout import BadMessage, Sizes, StepMessage
 from models.contact.compliant import CompliantGround
-from models.contact.laws import SLOWEST_ONSET
-from models.contact.restitution import gonthier_factor
+from models.contact.laws import SLOWEST_ONSET, gonthier_factor
 from models.kernels.compiled import FloatArray
 from models.plant import Plant
 from models.rover.dynamics import make_work

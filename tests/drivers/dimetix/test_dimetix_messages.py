@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from drivers.dimetix import protocol
 from drivers.dimetix.protocol import DistanceReply
-from drivers.serial.bad_frame import BadFrameError
+from drivers.interfaces import BadFrameError
 
 DISTANCE = b"g0h+00012345\r\n"
 

@@ -9,9 +9,9 @@ from drivers.device_sections import INSTRUMENTS
 from drivers.dimetix import protocol
 from drivers.dimetix.distance import DimetixDistance
 from drivers.dimetix.entry import DIMETIX
+from drivers.dimetix.protocol import ERRORS
 from drivers.dimetix.section import DimetixSection
 from drivers.dimetix.simulated import DimetixDevice
-from drivers.dimetix.status import ERRORS
 from drivers.driver_type import InstrumentSetup
 from drivers.interfaces import DamagedError, DeviceError, LinkLostError
 from drivers.reported import Reaction

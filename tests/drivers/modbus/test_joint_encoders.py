@@ -13,7 +13,7 @@ from drivers.driver_type import InstrumentSetup, RigSetup
 from drivers.interfaces import DamagedError, DeviceError, LinkLostError
 from drivers.modbus import protocol
 from drivers.modbus.encoders import ModbusEncoders
-from drivers.modbus.encoders_entry import MODBUS_JOINTS
+from drivers.modbus.entry import MODBUS_JOINTS
 from drivers.modbus.section import EncoderRegister, ModbusJointsSection
 from drivers.modbus.simulated.encoders import EncoderBus
 from drivers.sim.protocol.line import LineFault

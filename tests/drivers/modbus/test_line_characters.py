@@ -9,26 +9,27 @@ from functools import partial
 
 import pytest
 
-from drivers.driver_type import InstrumentSetup, LoadChannelSetup, LoadSetup
+from drivers.driver_type import InstrumentSetup, LoadChannelSetup, LoadSetup, RigSetup
 from drivers.host import COMPUTER
 from drivers.interfaces import DeviceError
 from drivers.modbus.amplifier import ModbusAmplifier
 from drivers.modbus.encoders import ModbusEncoders
 from drivers.modbus.section import AmplifierInput, EncoderRegister, ModbusJointsSection, ModbusLoadsSection
-from drivers.modbus.settings import ModbusValvesSettings
 from drivers.modbus.simulated.amplifier import Amplifier
 from drivers.modbus.simulated.encoders import EncoderBus
-from drivers.modbus.simulated.rig_part import simulated_ports
-from drivers.modbus.valves import ModbusValves
+from drivers.modbus.simulated.relay_board import simulated_ports
+from drivers.modbus.valve_requests import ValveRequests
 from drivers.sim.protocol.line import SimulatedPort
 from hil.testing.bench import VirtualBench
 from tests.drivers.modbus.conftest import InstantCylinders
+
+from .conftest import LAYOUT, section_of, valves_of
 
 BAUD = 19200
 ALL = ("8n1", "8e1", "8o1", "8n2")
 ENCODERS = (EncoderRegister(joint="left_bogie", address=3, register_number=1),)
 INPUTS = tuple(AmplifierInput(channel=name, register_number=one) for name, one in (("a", 0), ("b", 2)))
-COILS = {"coils": (0, 1, 2, 3), "baud": BAUD, "answer_timeout_ms": 100.0}
+RIG = RigSetup(valves=LAYOUT)
 
 
 class Still:
@@ -44,9 +45,13 @@ class Still:
 
 
 def valves(characters):
-    settings = ModbusValvesSettings("", **COILS, characters=characters)
-    (port,) = simulated_ports(settings, InstantCylinders())
-    return port, lambda path, host, **form: ModbusValves(ModbusValvesSettings(path, **COILS, **form), host)
+    requests = ValveRequests(section_of(baud=BAUD, characters=characters), RIG)
+    (port,) = simulated_ports(requests, InstantCylinders())
+
+    def driver(path, host, **form):
+        return valves_of(section_of(port=path, baud=BAUD, **form), RIG, answer_timeout_s=0.1, host=host)
+
+    return port, driver
 
 
 def loads(characters):

@@ -12,16 +12,16 @@ import pytest
 from pymodbus.server import ModbusSerialServer
 from pymodbus.simulator import DataType, SimData, SimDevice
 
-from drivers.driver_type import InstrumentSetup, LoadChannelSetup, LoadSetup
+from drivers.driver_type import InstrumentSetup, LoadChannelSetup, LoadSetup, RigSetup
 from drivers.interfaces import DeviceError
 from drivers.messages import ValveCommand
 from drivers.modbus import protocol
 from drivers.modbus.amplifier import ModbusAmplifier
 from drivers.modbus.encoders import ModbusEncoders
 from drivers.modbus.section import EncoderRegister, ModbusJointsSection, ModbusLoadsSection
-from drivers.modbus.settings import ModbusValvesSettings, Pressures, Regulator
-from drivers.modbus.valves import ModbusValves
 from drivers.valve_layout import ValveLayout
+
+from .conftest import LAYOUT, chambers, section_of, valves_of
 
 VALVES_OFF = ((False, False), (False, False))
 
@@ -79,13 +79,14 @@ def server(wire):
     loop.close()
 
 
-def settings(port, **changes):
-    plain = {"coils": (0, 1, 2, 3), "flash_on": False, "baud": 115200, "answer_timeout_ms": 500.0, "rate_hz": 50.0}
-    return ModbusValvesSettings(port, **{**plain, "pressures": Pressures((10, 11, 12, 13)), **changes})
+def valves_at(port, layout=LAYOUT, **keys):
+    plain = {"flash_on": False, "baud": 115200, "rate_hz": 50.0, "pressures": chambers(kPa_per_count=0.1)}
+    section = section_of(layout, port=port, **{**plain, **keys})
+    return valves_of(section, RigSetup(valves=layout, supply_kPa=550.0), answer_timeout_s=0.5)
 
 
 def test_our_master_switches_reads_and_sets_a_server_of_another_maker(server):
-    valves = ModbusValves(settings(server, supply=Regulator(5), supply_Pa=5.5e5))
+    valves = valves_at(server, regulator={"holding_register": 5, "kPa_per_count": 1.0})
     valves._line._link._timeout_ns = 60 * 10**9  # that server has a separate clock, and may be slow
     valves.open()
     assert valves.read(0).pressure_Pa == ((6e5, 100.0), (-1000.0, 3276700.0))
@@ -100,9 +101,10 @@ def test_our_master_switches_reads_and_sets_a_server_of_another_maker(server):
 
 def test_our_master_moves_regulators_of_a_server_of_another_maker(server):
     """Neighbours by function 16, a single one by function 06; what the server has is read back by another master."""
-    regulators = (Regulator(5, 1, 62.5, 800), Regulator(6, 1, 62.5, 800), Regulator(8, 1, 62.5, 800))
-    layout = ValveLayout(regulators=("left", "right", "rear"))
-    valves = ModbusValves(settings(server, valves=layout, regulators=regulators, pressures=None))
+    places = {name: {"holding_register": one} for name, one in (("left", 5), ("right", 6), ("rear", 8))}
+    scale = {"full_scale_kPa": 200.0, "full_scale_counts": 4000, "zero_counts": 800}
+    layout = ValveLayout(regulators=tuple(places))
+    valves = valves_at(server, layout, regulators={**places, **scale}, pressures=None)
     valves._line._link._timeout_ns = 60 * 10**9
     valves.open()
     read = protocol.read_registers(1, 5, 4, protocol.Function.READ_HOLDING)
@@ -119,7 +121,7 @@ def test_our_master_moves_regulators_of_a_server_of_another_maker(server):
 
 
 def test_a_register_that_the_server_has_not_is_named(server):
-    valves = ModbusValves(settings(server, pressures=Pressures((50, 51, 52, 53))))
+    valves = valves_at(server, pressures=chambers((50, 51, 52, 53)))
     valves._line._link._timeout_ns = 60 * 10**9
     with pytest.raises(DeviceError, match="function 4 refused with exception 2"):
         valves.open()

@@ -7,12 +7,13 @@ from pymodbus.client import ModbusSerialClient
 
 from drivers.modbus import protocol
 from drivers.modbus.protocol import Function
-from drivers.modbus.settings import OutputWatchdog, Regulator
-from drivers.modbus.simulated.outputs import AnalogOutputs
+from drivers.modbus.section import OutputWatchdog
+from drivers.modbus.simulated.relay_board import AnalogOutputs
 from drivers.modbus.simulated.rtu import RtuBus
+from drivers.modbus.valve_requests import Regulator
 
 BAUD = 19200
-TIMEOUT = OutputWatchdog(40, 0.4)
+TIMEOUT = OutputWatchdog(holding_register=40, timeout_ms=400)
 # 4 to 20 mA over 0 to 200 kPa: 800 to 4000 counts
 REGULATORS = {which: Regulator(20 + which, 2, 62.5, 800) for which in range(3)}
 

@@ -6,24 +6,27 @@ from typing import Any
 
 import pytest
 
+from drivers.driver_type import RigSetup
 from drivers.interfaces import DamagedError, DeviceError, LinkLostError
 from drivers.messages import ValveCommand
 from drivers.modbus import protocol
 from drivers.modbus.protocol import Function
-from drivers.modbus.settings import ModbusValvesSettings, OutputWatchdog, Pressures, Regulator
-from drivers.modbus.simulated.outputs import AnalogOutputs
-from drivers.modbus.simulated.relay_board import RelayBoard
+from drivers.modbus.section import OutputWatchdog
+from drivers.modbus.simulated.relay_board import AnalogOutputs, RelayBoard
 from drivers.modbus.simulated.rtu import RtuBus
-from drivers.modbus.valves import ModbusValves
+from drivers.modbus.valve_requests import Regulator
 from drivers.sim.protocol.line import LineFault
 from drivers.valve_layout import ValveLayout
+
+from .conftest import chambers, section_of, valves_of
 
 BAUD = 19200
 KPA = 1000.0
 LAYOUT = ValveLayout(("left", "right", "rear"), ("extend",), ("left", "right", "rear"))
 OFF = ValveCommand(1, LAYOUT.valves_off, (0.0, 0.0, 0.0))
 OUT = ((True, False),) * 3
-TIMEOUT = OutputWatchdog(40, 0.4)
+CHAMBERS = chambers((10, 11, 12), LAYOUT.valves, kPa_per_count=0.1)
+TIMEOUT = OutputWatchdog(holding_register=40, timeout_ms=400)
 # 4 to 20 mA over 0 to 200 kPa: 800 to 4000 counts
 NEIGHBOURS = tuple(Regulator(20 + i, 2, 62.5, 800) for i in range(3))
 APART = (Regulator(20, 2, 62.5, 800), Regulator(20, 3, 62.5, 800), Regulator(7, 1, 62.5, 800))
@@ -52,7 +55,7 @@ class Rig:
 
     def __init__(self, folder, line_time, regulators=NEIGHBOURS, watchdog=None, *, own_line=False):
         self.time, self.cylinders = line_time, Cylinders()
-        self.board = RelayBoard(self.cylinders, (0, 1, 2), pressures=Pressures((10, 11, 12)))
+        self.board = RelayBoard(self.cylinders, (0, 1, 2), pressures=CHAMBERS)
         by_address: dict[int, dict[int, Regulator]] = {}
         for which, one in enumerate(regulators):
             by_address.setdefault(one.address, {})[which] = one
@@ -60,19 +63,27 @@ class Rig:
             AnalogOutputs(self.cylinders, own, address=address, watchdog=watchdog)
             for address, own in by_address.items()
         ]
-        silence_ns, settings = protocol.silence_ns(BAUD), {}
+        silence_ns, port = protocol.silence_ns(BAUD), None
         slaves = [self.board] if own_line else [self.board, *self.outputs]
         self.line, self.recorder = line_time.connect(folder / "valves", RtuBus(slaves, BAUD), BAUD, silence_ns)
         self.other, self.other_recorder = self.line, self.recorder
         if own_line:
             bus = RtuBus(self.outputs, BAUD)
             self.other, self.other_recorder = line_time.connect(folder / "regulators", bus, BAUD, silence_ns)
-            settings["regulators_port"] = str(self.other.path)
-        self.settings = ModbusValvesSettings(
-            str(self.line.path), (0, 1, 2), LAYOUT, BAUD, flash_s=2.0, pressures=Pressures((10, 11, 12)), rate_hz=10.0,
-            regulators=regulators, watchdog=watchdog, answer_timeout_ms=300.0, **settings,
+            port = str(self.other.path)
+        moved = {
+            name: {"holding_register": one.register, "address": one.address}
+            for name, one in zip(LAYOUT.regulators, regulators, strict=True)
+        }
+        # the same scale for all
+        zero, per_count = regulators[0].zero_counts, regulators[0].Pa_per_count
+        full = 0xFFFF if zero == 0 else 4000
+        scale = {"full_scale_kPa": per_count * (full - zero) / KPA, "full_scale_counts": full, "zero_counts": zero}
+        section = section_of(
+            LAYOUT, coils=(0, 1, 2), port=str(self.line.path), baud=BAUD, flash_s=2.0, pressures=CHAMBERS,
+            rate_hz=10.0, regulators={**moved, **scale, "port": port, "watchdog": watchdog},
         )  # fmt: skip
-        self.valves = ModbusValves(self.settings)
+        self.valves = valves_of(section, RigSetup(valves=LAYOUT))
 
     def functions(self):
         return [data[1] for _, _, data in self.recorder.received]

@@ -7,10 +7,10 @@ from pymodbus.client import ModbusSerialClient
 
 from drivers.modbus import protocol
 from drivers.modbus.protocol import Code, Function
-from drivers.modbus.settings import Pressures
-from drivers.modbus.simulated.outputs import AnalogOutputs
-from drivers.modbus.simulated.relay_board import RelayBoard
+from drivers.modbus.simulated.relay_board import AnalogOutputs, RelayBoard
 from drivers.modbus.simulated.rtu import RtuBus
+
+from .conftest import chambers
 
 MS = 1_000_000
 S = 1000 * MS
@@ -20,7 +20,7 @@ class Board(RtuBus):
     """A relay board with a stored register, alone on its line."""
 
     def __init__(self, cylinders, **how):
-        board = RelayBoard(cylinders, pressures=Pressures((10, 11, 12, 13), 100.0), **how)
+        board = RelayBoard(cylinders, pressures=chambers(), **how)
         super().__init__([board, AnalogOutputs(cylinders, {}, stored=(5,))])
         self.on, self.stuck = board.on, board.stuck
 

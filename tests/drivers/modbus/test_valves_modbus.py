@@ -2,16 +2,14 @@
 
 import math
 
-import msgspec
 import numpy as np
 import pytest
 
 from drivers.interfaces import DamagedError, DeviceError, LinkLostError
 from drivers.messages import ValveCommand
 from drivers.modbus import protocol
-from drivers.modbus.protocol import Function
-from drivers.modbus.settings import Pressures, Regulator
-from drivers.modbus.valves import ModbusValves
+
+from .conftest import SUPPLY, chambers
 
 VALVES_OFF = ((False, False), (False, False))
 
@@ -55,22 +53,23 @@ def test_without_pressure_registers_pressures_are_nan_and_samples_come_all_the_s
 
 FORMS = [
     {},
-    {"signed": False, "Pa_per_count": 1e6 / 65535},
-    {"function": Function.READ_HOLDING, "zero_counts": 4000, "signed": False},
-    {"bits": 32, "Pa_per_count": 0.01},
-    {"bits": 32, "Pa_per_count": 0.01, "high_first": False, "signed": False, "zero_counts": 100_000_000},
-    {"gaps": False},
-    {"bits": 32, "gaps": False, "function": Function.READ_HOLDING, "high_first": False},
+    {"signed": False, "kPa_per_count": 1e3 / 65535},
+    {"registers": "holding", "zero_counts": 4000, "signed": False},
+    {"bits": 32, "kPa_per_count": 1e-5},
+    {"bits": 32, "kPa_per_count": 1e-5, "word_order": "low_first", "signed": False, "zero_counts": 100_000_000},
+    {"read_gaps": False},
+    {"bits": 32, "read_gaps": False, "registers": "holding", "word_order": "low_first"},
 ]
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_pressures_are_read_in_every_form_that_registers_have(make_rig, form, until, powered):
-    pressures = Pressures((10, 12, 20, 22), **{"Pa_per_count": 100.0, **form})
+    pressures = chambers((10, 12, 20, 22), **form)
     rig = make_rig(pressures=pressures)
     valves = rig.valves(pressures=pressures)
     powered(valves)
-    at_rest = -1000.0 if pressures.signed or pressures.zero_counts else 0.0  # a register without a sign ends at 0
+    lowest = pressures.section.signed or pressures.section.zero_counts  # a register without a sign ends at 0
+    at_rest = -1000.0 if lowest else 0.0
     sample = until(valves, lambda sample: sample.pressure_Pa[0][0] > 1e5)
     for extend, retract in sample.pressure_Pa:
         assert extend == pytest.approx(6.0e5, abs=pressures.Pa_per_count)
@@ -78,17 +77,17 @@ def test_pressures_are_read_in_every_form_that_registers_have(make_rig, form, un
 
 
 def test_a_register_without_a_sign_that_is_read_with_one_is_refused_as_no_pressure_of_a_chamber(make_rig):
-    held = Pressures((10, 11, 12, 13), 1e6 / 65535, signed=False)
+    held = chambers(kPa_per_count=1e3 / 65535, signed=False)
     rig = make_rig(pressures=held)
     rig.cylinders.pressure_Pa = lambda valve: 501e3
-    read = msgspec.structs.replace(held, signed=True)
+    read = chambers(kPa_per_count=1e3 / 65535)
     with pytest.raises(DeviceError, match=r"pressure of left_extend -499 kPa, allowed: -101\.5 to .* check signed"):
         rig.valves(pressures=read).open()
 
 
 def test_a_pressure_beyond_its_range_is_refused_and_one_at_its_end_is_not(make_rig):
     rig = make_rig()
-    pressures = Pressures((10, 11, 12, 13), 100.0, lowest_Pa=-1000.0, highest_Pa=6e5)
+    pressures = chambers(lowest_kPa=-1.0, highest_kPa=600.0)
     valves = rig.valves(pressures=pressures)
     valves.open()
     rig.cylinders.pressure_Pa = lambda valve: 6e5
@@ -270,7 +269,11 @@ def test_a_silent_board_is_refused_and_named(rig):
 
 @pytest.mark.parametrize(
     ("board", "changes"),
-    [({}, {"coils": (5, 6, 7, 8)}), ({"pressures": None}, {}), ({}, {"supply": Regulator(6), "supply_Pa": 5e5})],
+    [
+        ({}, {"coils": (5, 6, 7, 8)}),
+        ({"pressures": None}, {}),
+        ({}, {"regulator": {**SUPPLY, "holding_register": 6}, "supply_kPa": 500.0}),
+    ],
 )
 def test_a_device_without_our_coils_or_registers_is_refused_and_named(make_rig, board, changes):
     with pytest.raises(DeviceError, match=r"address 1: function \d+ refused with exception 2: it has no such coil"):
@@ -289,7 +292,7 @@ def test_a_board_without_flash_says_so_and_nothing_is_powered(make_rig):
 
 
 def test_the_supply_is_set_when_the_link_is_opened(rig):
-    rig.valves(supply=Regulator(5), supply_Pa=5.5e5).open()
+    rig.valves(regulator=SUPPLY, supply_kPa=550.0).open()
     assert rig.supply.values == {5: 550}
 
 
@@ -306,7 +309,7 @@ def test_stop_frames_switch_all_valves_off_and_nothing_else(make_rig, coils, sen
 
 def test_alive_is_called_while_waiting(rig):
     calls = []
-    valves = ModbusValves(rig.settings(), alive=lambda: calls.append(rig.time.now_ns))
+    valves = rig.valves(alive=lambda: calls.append(rig.time.now_ns))
     rig.inject_fault("off")
     with pytest.raises(LinkLostError):
         valves.open()

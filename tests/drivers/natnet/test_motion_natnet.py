@@ -15,10 +15,9 @@ from scipy.spatial.transform import Rotation
 
 from drivers.driver_type import InstrumentSetup
 from drivers.interfaces import DamagedError, DeviceError, LinkLostError
-from drivers.natnet.messages import NEWEST, MessageKind, server_info
+from drivers.natnet.frame import NEWEST, MessageKind, server_info
 from drivers.natnet.motion import NatNetMotion
-from drivers.natnet.simulated.frame_bytes import frame_message
-from drivers.natnet.simulated.server import ServerOptions
+from drivers.natnet.simulated.server import ServerOptions, frame_message
 from tests.drivers.natnet.conftest import POSE, motive
 
 PERIOD_NS = 10_000_000

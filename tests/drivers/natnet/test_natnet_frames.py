@@ -13,11 +13,10 @@ from natnet.packet_buffer import PacketBuffer
 from natnet.server_info import ServerInfo as PeerServerInfo
 from natnet.version import Version as PeerVersion
 
-from drivers.natnet import messages
-from drivers.natnet.frame import Frame, RigidBody, read_frame
-from drivers.natnet.messages import VERSIONS, MessageKind, ServerInfo
-from drivers.natnet.simulated.frame_bytes import FrameContent, frame_message
-from drivers.serial.bad_frame import BadFrameError
+from drivers.interfaces import BadFrameError
+from drivers.natnet import frame
+from drivers.natnet.frame import VERSIONS, Frame, MessageKind, RigidBody, ServerInfo, read_frame
+from drivers.natnet.simulated.server import FrameContent, frame_message
 
 IDENTITY = (0.0, 0.0, 0.0, 1.0)
 BODIES = {
@@ -49,7 +48,7 @@ BY_HAND_3_0 = bytes.fromhex(
 @pytest.mark.parametrize("scene", [FrameContent(), FULL], ids=["bodies only", "everything"])
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_frame_that_the_server_sends_is_read_alike_by_a_client_that_is_not_ours(version, scene):
-    _, content = messages.unpack(frame_message(FRAME, version, scene))
+    _, content = frame.unpack(frame_message(FRAME, version, scene))
     peer = DataFrame.read_from_buffer(PacketBuffer(content), PeerVersion(*version))
     ours = read_frame(content, version)
     assert ours == FRAME
@@ -82,31 +81,31 @@ def test_what_follows_the_state_is_not_looked_at():
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(("state", "live"), [(0x00, True), (0x03, True), (0x04, False), (0x07, False)])
 def test_bit_2_of_the_state_says_that_a_recording_is_played_back(version, state, live):
-    _, content = messages.unpack(frame_message(FRAME, version, FULL))
+    _, content = frame.unpack(frame_message(FRAME, version, FULL))
     assert read_frame(content[:-2] + struct.pack("<H", state), version).live is live
 
 
 def test_a_number_that_two_bodies_have_is_named():
-    _, content = messages.unpack(frame_message(FRAME._replace(repeated=frozenset({min(FRAME.bodies)})), (4, 1)))
+    _, content = frame.unpack(frame_message(FRAME._replace(repeated=frozenset({min(FRAME.bodies)})), (4, 1)))
     assert read_frame(content, (4, 1)).repeated == {min(FRAME.bodies)}
 
 
 def test_a_server_description_is_read_alike_by_a_client_that_is_not_ours():
     info = ServerInfo("Motive", "3.1.0.1", (4, 1), 10_000_000, multicast=False)
-    kind, content = messages.unpack(messages.server_info(info))
+    kind, content = frame.unpack(frame.server_info(info))
     peer = PeerServerInfo.read_from_buffer(PacketBuffer(content), None)
     assert kind == MessageKind.SERVER_INFO
-    assert messages.read_server_info(content) == info
+    assert frame.read_server_info(content) == info
     assert (peer.application_name, str(peer.server_version)) == ("Motive", "3.1.0.1")
     assert peer.nat_net_protocol_version.truncate(2) == PeerVersion(4, 1)
 
 
 def test_a_connecting_client_says_who_it_is_and_which_version_it_wants_where_the_maker_s_sample_does():
-    data = messages.connect((4, 1))
+    data = frame.connect((4, 1))
     assert data[:8] == struct.pack("<HH", 0, 270) + b"Ping"
     assert data[4 + 265 : 4 + 269] == bytes((4, 1, 0, 0))
-    assert messages.wanted_version(messages.unpack(data)[1]) == (4, 1)
-    assert messages.wanted_version(b"Ping\0") is None
+    assert frame.wanted_version(frame.unpack(data)[1]) == (4, 1)
+    assert frame.wanted_version(b"Ping\0") is None
 
 
 @pytest.mark.parametrize(
@@ -114,11 +113,11 @@ def test_a_connecting_client_says_who_it_is_and_which_version_it_wants_where_the
     [("Bitstream,4.1", (4, 1)), ("Bitstream,3.1.0.0", (3, 1)), ("Bitstream", None), ("Bitstream,4", None), ("", None)],
 )
 def test_the_version_of_the_stream_is_read_from_a_response(said, version):
-    assert messages.chosen_version(messages.unpack(messages.response(said))[1]) == version
+    assert frame.chosen_version(frame.unpack(frame.response(said))[1]) == version
 
 
 def test_a_response_that_is_a_number_is_none_of_the_version():
-    assert messages.chosen_version(bytes(4)) is None
+    assert frame.chosen_version(bytes(4)) is None
 
 
 @pytest.mark.parametrize(
@@ -130,7 +129,7 @@ def test_a_response_that_is_a_number_is_none_of_the_version():
 )
 def test_a_message_that_is_too_short_is_damaged(damage, words):
     with pytest.raises(BadFrameError, match=words):
-        messages.unpack(damage(messages.response("Bitstream,4.1")))
+        frame.unpack(damage(frame.response("Bitstream,4.1")))
 
 
 @pytest.mark.parametrize(
@@ -142,14 +141,14 @@ def test_a_message_that_is_too_short_is_damaged(damage, words):
     ],
 )
 def test_a_tracked_body_without_a_place_or_a_unit_quaternion_is_damaged(body):
-    _, content = messages.unpack(frame_message(FRAME._replace(bodies={1: body}), (4, 1)))
+    _, content = frame.unpack(frame_message(FRAME._replace(bodies={1: body}), (4, 1)))
     with pytest.raises(BadFrameError, match="rigid body 1 is tracked at"):
         read_frame(content, (4, 1))
 
 
 def test_every_frame_that_is_cut_off_before_its_state_ends_is_damaged():
     for version in VERSIONS:
-        _, content = messages.unpack(frame_message(FRAME, version, FULL))
+        _, content = frame.unpack(frame_message(FRAME, version, FULL))
         for length in range(len(content)):
             with pytest.raises(BadFrameError):
                 read_frame(content[:length], version)
@@ -161,7 +160,7 @@ def test_every_frame_that_is_cut_off_before_its_state_ends_is_damaged():
     cut=st.integers(0, 600),
 )
 def test_a_damaged_frame_is_read_or_damaged_and_nothing_else(version, flips, cut):
-    data = bytearray(messages.unpack(frame_message(FRAME, version, FULL))[1][: -cut or None])
+    data = bytearray(frame.unpack(frame_message(FRAME, version, FULL))[1][: -cut or None])
     for place, bits in flips:
         if data:
             data[place % len(data)] ^= bits
@@ -172,10 +171,10 @@ def test_a_damaged_frame_is_read_or_damaged_and_nothing_else(version, flips, cut
 @given(data=st.binary(max_size=400), version=st.sampled_from(VERSIONS))
 def test_any_datagram_is_a_message_or_damaged_and_nothing_else(data, version):
     with suppress(BadFrameError):
-        kind, content = messages.unpack(data)
-        messages.wanted_version(content)
-        messages.chosen_version(content)
+        kind, content = frame.unpack(data)
+        frame.wanted_version(content)
+        frame.chosen_version(content)
         if kind % 2:
-            messages.read_server_info(content)
+            frame.read_server_info(content)
         else:
             read_frame(content, version)

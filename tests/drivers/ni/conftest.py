@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import threading
 
-import msgspec
 import numpy as np
 import pytest
 
+from drivers.driver_type import RigSetup
 from drivers.host import COMPUTER, HostComputer
 from drivers.messages import ValveCommand
 from drivers.ni import daq as daq_ni
 from drivers.ni import session as ni_session
-from drivers.ni.channels import NiChannel, NiDaqSettings
+from drivers.ni import valves as valves_ni
+from drivers.ni.channels import NiChannel, NiTask
 from drivers.ni.daq import NiDaq
+from drivers.ni.section import NiDaqSection, NiValvesSection
 from drivers.ni.session import NiSession
 from drivers.ni.simulated.chassis import Chassis
 from drivers.ni.simulated.server import NiServer
-from drivers.ni.valves import NiValves, NiValveSettings
+from drivers.ni.valves import NiValves
+from drivers.valve_layout import ValveLayout
 
 VALVES_OFF = ((False, False), (False, False))
 
@@ -25,6 +28,7 @@ RATE = 25_600
 BLOCK = 64
 NAMES = ("top", "lower_left", "lower_right")
 PATIENCE_S = 300.0  # of real time: no test waits for it, and a busy machine may be slow
+TWO_WAYS = ValveLayout()
 LINES = tuple(f"cDAQ1Mod2/port0/line{i}" for i in range(4))
 
 
@@ -88,9 +92,9 @@ class Ramps:
 class Daq(NiDaq):
     """The driver, and its worker's loop: samples come in the host's time, calls over gRPC take real time."""
 
-    def __init__(self, settings, machine, alive):
-        super().__init__(settings, machine, alive)
-        self._session = NiSession(settings.device, settings.server, alive, COMPUTER)
+    def __init__(self, section, rig, machine, alive):
+        super().__init__(section, rig, machine, alive)
+        self._session = NiSession("NI-DAQ", section.server, alive, COMPUTER)
 
     def blocks(self, count):
         found = []
@@ -191,15 +195,27 @@ def server(chassis, request, monkeypatch):
 
 @pytest.fixture
 def make_daq(server, machine, monkeypatch):
-    """Makes a DAQ driver; keywords change its settings, `channel` those of its second channel."""
+    """Makes a DAQ driver; keywords change its section and task, `channel` its second channel."""
     made = []
     monkeypatch.setattr(daq_ni, "SETTLE_S", 0.02)
 
-    def make(channel=None, alive=lambda: None, **changes):
-        channels = [NiChannel(name, f"cDAQ1Mod1/ai{i}", sensitivity=11.24) for i, name in enumerate(NAMES)]
-        channels[1] = msgspec.structs.replace(channels[1], **(channel or {}))
-        settings = NiDaqSettings(tuple(channels), RATE, BLOCK, f"127.0.0.1:{server.port}", timeout_s=PATIENCE_S)
-        made.append(Daq(msgspec.structs.replace(settings, **changes), machine, alive))
+    def make(
+        channel=None,
+        alive=lambda: None,
+        section_type=NiDaqSection,
+        section=None,
+        buffer_s=1.0,
+        timeout_s=PATIENCE_S,
+        **changes,
+    ):
+        monkeypatch.setattr(daq_ni, "BUFFER_S", buffer_s)
+        monkeypatch.setattr(daq_ni, "TIMEOUT_S", timeout_s)
+        channels = [NiChannel(name, f"cDAQ1Mod1/ai{i}", "iepe_force", 11.24, 5.0) for i, name in enumerate(NAMES)]
+        channels[1] = channels[1]._replace(**(channel or {}))
+        made_section = section_type(driver="ni", **{"server": f"127.0.0.1:{server.port}", **(section or {})})
+        task = NiTask(made_section, tuple(channels), RATE, BLOCK, "NI-DAQ")._replace(**changes)
+        monkeypatch.setattr(daq_ni, "task_of", lambda section, rig: task)
+        made.append(Daq(made_section, None, machine, alive))
         return made[-1]
 
     yield make
@@ -215,14 +231,33 @@ def daq(make_daq):
 
 
 @pytest.fixture
-def make_valves(server, clock):
-    """Makes a valve driver and opens it; keywords change its settings."""
+def make_valves(server, clock, monkeypatch):
+    """Makes a valve driver and opens it; keywords change its section."""
     made = []
+    monkeypatch.setattr(valves_ni, "TIMEOUT_S", PATIENCE_S)
 
-    def make(opened=True, **changes):
-        plain = {"timeout_s": PATIENCE_S, "watchdog_device": "cDAQ1"}
-        settings = NiValveSettings(LINES, server=f"127.0.0.1:{server.port}", **plain)
-        made.append(Valves(msgspec.structs.replace(settings, **changes), clock))
+    def make(
+        opened=True,
+        lines=LINES,
+        layout=TWO_WAYS,
+        outputs=(),
+        pressures=(),
+        kPa_per_V=100.0,
+        supply_kPa=600.0,
+        zero_V=0.0,
+        **keys,
+    ):
+        scale = {"kPa_per_V": kPa_per_V}
+        section = {"server": f"127.0.0.1:{server.port}", "lines": dict(zip(layout.valves, lines, strict=True))}
+        if pressures:
+            section["pressure_channels"] = {**dict(zip(layout.valves, pressures, strict=True)), **scale}
+        if layout.regulators:
+            section["regulators"] = {**dict(zip(layout.regulators, outputs, strict=True)), **scale, "zero_V": zero_V}
+        elif outputs:
+            section["regulator"] = {"channel": outputs[0], **scale}
+        checked = NiValvesSection.model_validate({"driver": "ni", "watchdog_ms": 100, **section})
+        rig = RigSetup(valves=layout, supply_kPa=supply_kPa)
+        made.append(Valves(checked.model_construct(**{**dict(checked), **keys}), rig, clock))
         if opened:
             made[-1].open()
         return made[-1]

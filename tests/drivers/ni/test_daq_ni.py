@@ -93,7 +93,7 @@ def test_an_overloaded_channel_is_flagged_and_no_other(daq, chassis, monkeypatch
 
 
 def test_the_emergency_stop_is_told_while_its_line_is_low(make_daq, chassis):
-    daq = make_daq(e_stop="cDAQ1Mod4/port0/line0")
+    daq = make_daq(section={"e_stop": "cDAQ1Mod4/port0/line0"})
     daq.open()
     daq.blocks(10)
     assert not daq.health().e_stop
@@ -105,7 +105,7 @@ def test_the_emergency_stop_is_told_while_its_line_is_low(make_daq, chassis):
 
 def test_a_pressed_emergency_stop_is_known_once_the_device_is_open(make_daq, chassis):
     chassis.e_stop = True
-    daq = make_daq(e_stop="cDAQ1Mod4/port0/line0")
+    daq = make_daq(section={"e_stop": "cDAQ1Mod4/port0/line0"})
     daq.open()
     assert daq.health().e_stop
 
@@ -147,7 +147,7 @@ def test_the_computers_own_driver_is_polled_rather_than_waited_in(make_daq, serv
         ni_session.NiSession, "_options", lambda session, name: nidaqmx.GrpcSessionOptions(channel, name)
     )
     calls = []
-    daq = make_daq(alive=lambda: calls.append(1), server="", timeout_s=0.1)
+    daq = make_daq(alive=lambda: calls.append(1), section={"server": ""})
     daq.open()
     assert analog.follow(daq.blocks(20))
     analog.stand()

@@ -7,6 +7,7 @@ import pytest
 
 from drivers.interfaces import DeviceError
 from drivers.ni.channels import NiChannel
+from drivers.ni.section import NiLoadsSection
 from drivers.ni.simulated.chassis import Chassis
 
 SLOW_HZ, SLOW_BLOCK = 1000, 5
@@ -48,8 +49,8 @@ def loads(make_daq):
     def make(physical=("cDAQ1Mod6/ai0", "cDAQ1Mod6/ai1"), kind="voltage", **changes):
         names = ("front_left_fz", "pull")
         channels = [NiChannel(name, place, kind, 1.0, 10.0) for name, place in zip(names, physical, strict=True)]
-        more = {"channels": tuple(channels), "rate_hz": SLOW_HZ, "block_samples": SLOW_BLOCK, "section": "loads"}
-        return make_daq(**{**more, **changes})
+        more = {"channels": tuple(channels), "rate_hz": SLOW_HZ, "block_samples": SLOW_BLOCK}
+        return make_daq(section_type=NiLoadsSection, **{**more, **changes})
 
     return make
 
@@ -69,7 +70,7 @@ def test_blocks_of_the_slow_task_follow_while_the_fast_one_runs(loads, make_daq,
 
 
 def test_a_bridge_is_recorded_as_volts_at_its_excitation(loads):
-    slow = loads(kind="bridge", excitation_V=5.0)
+    slow = loads(kind="bridge", section={"excitation_V": 5.0})
     slow.open()
     volts = np.concatenate([block.values for block in slow.blocks(4)])
     np.testing.assert_allclose(np.diff(volts[:, 0]), 1e-4, atol=2e-6)

@@ -9,7 +9,7 @@ import pytest
 from drivers.interfaces import DeviceError
 from drivers.ni.session import NiSession
 from drivers.ni.simulated import server as ni_server
-from drivers.sim.protocol.local_peers import is_own, user_of
+from drivers.sim.protocol.udp import is_own, user_of
 
 LISTED = """  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0100007F:1F90 0100007F:C350 01 00000000:00000000 00:00000000 00000000     7        0 1 1 0 20 4 30 10 -1

@@ -6,7 +6,7 @@ import pytest
 
 from drivers.host import COMPUTER
 from drivers.interfaces import DeviceError
-from drivers.ni.simulated.rig_part import NiRigPart
+from drivers.ni.simulated.server import NiRigPart
 from drivers.sim.server import ServerSetup
 from hil.config import load_config
 from hil.config.rig_setup import rig_setup
@@ -65,6 +65,6 @@ def test_the_usual_names_stay_where_the_config_gives_none(of_config):
 
 
 def test_all_channels_that_are_missing_are_named_at_once(make_daq):
-    daq = make_daq({"physical": "Dev1/ai7"}, e_stop="Dev1/port0/line5")
+    daq = make_daq({"physical": "Dev1/ai7"}, section={"e_stop": "Dev1/port0/line5"})
     with pytest.raises(DeviceError, match=r"no channel 'Dev1/ai7'.*no digital input 'Dev1/port0/line5'"):
         daq.open()

@@ -31,7 +31,7 @@ def make_regulated(make_valves):
     def make(**changes):
         lines = tuple(f"cDAQ1Mod2/port0/line{i}" for i in range(3))
         pressures = tuple(f"cDAQ1Mod5/ai{i}" for i in range(3))
-        plain = {"lines": lines, "valves": LAYOUT, "outputs": OUTPUTS, "pressures": pressures, "supply_kPa": 207.0}
+        plain = {"lines": lines, "layout": LAYOUT, "outputs": OUTPUTS, "pressures": pressures, "supply_kPa": 207.0}
         return make_valves(**{**plain, **changes})
 
     return make
@@ -56,14 +56,14 @@ def test_valves_of_one_way_and_regulators_follow_and_are_confirmed_together(make
 
 
 def test_pressures_are_those_of_the_chambers_with_a_valve_and_the_others_are_vented(make_regulated, clock):
-    valves = make_regulated(watchdog_device="")
+    valves = make_regulated(watchdog_ms=None)
     clock.t_ns += 20 * MS
     valves.step()
     assert np.array(valves.read(0).pressure_Pa) == pytest.approx(np.array([[0, 1e5], [0, 2e5], [0, 3e5]]))
 
 
 def test_zero_pressure_has_its_own_voltage_and_more_than_the_range_is_the_range(make_regulated, chassis):
-    valves = make_regulated(output_zero_V=1.0)
+    valves = make_regulated(zero_V=1.0)
     assert list(chassis.outputs.values()) == [1.0] * 3
     command(valves, 1)
     command(valves, 2, OFF, 200.0, 0.0, 5000.0)
@@ -141,7 +141,7 @@ def test_a_dead_server_is_a_lost_link_and_the_watchdog_closes_what_was_open(
 
 
 def test_an_answer_with_an_error_is_named_and_everything_is_released(make_regulated, rams, clock, server):
-    valves = make_regulated(watchdog_device="")
+    valves = make_regulated(watchdog_ms=None)
     command(valves, 1)
     command(valves, 2, IN, 50.0, 100.0, 200.0, steps=2)
     server.inject_fault(ServerFault("error", code=-201003))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from drivers.ni.sample_clock import SLEW, SampleClock
+from drivers.ni.daq import SLEW, SampleClock
 
 RATE = 30_000
 BLOCK = 60

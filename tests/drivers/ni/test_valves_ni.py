@@ -84,7 +84,7 @@ def test_commands_that_always_change_do_not_starve_the_watchdog(make_valves, clo
 
 
 def test_pressures_are_those_of_the_chambers_in_the_order_of_the_lines(make_valves, clock):
-    valves = make_valves(pressures=tuple(f"cDAQ1Mod5/ai{i}" for i in range(4)), pressure_zero_V=0.0)
+    valves = make_valves(pressures=tuple(f"cDAQ1Mod5/ai{i}" for i in range(4)))
     clock.t_ns += 20 * MS
     valves.step()  # the watchdog is due as well, and first
     valves.step()
@@ -94,14 +94,6 @@ def test_pressures_are_those_of_the_chambers_in_the_order_of_the_lines(make_valv
     assert valves.read(0) is None
 
 
-def test_a_zero_of_the_sensors_is_taken_off(make_valves, clock):
-    pressures = tuple(f"cDAQ1Mod5/ai{i}" for i in (3, 2, 1, 0))
-    valves = make_valves(pressures=pressures, pressure_zero_V=0.5, watchdog_device="")
-    clock.t_ns += 20 * MS
-    valves.step()
-    assert np.array(valves.read(0).pressure_Pa) == pytest.approx(np.array([[3.5e5, 2.5e5], [1.5e5, 0.5e5]]))
-
-
 def test_a_chamber_without_a_sensor_has_no_pressure(make_valves):
     valves = make_valves()
     valves.obey((1,))
@@ -109,7 +101,7 @@ def test_a_chamber_without_a_sensor_has_no_pressure(make_valves):
 
 
 def test_the_supply_is_set_while_open_and_zero_after(make_valves, chassis):
-    valves = make_valves(outputs=("cDAQ1Mod3/ao0",), supply_kPa=450.0, output_VpkPa=0.012)
+    valves = make_valves(outputs=("cDAQ1Mod3/ao0",), supply_kPa=450.0, kPa_per_V=1.0 / 0.012)
     assert chassis.outputs["cDAQ1Mod3/ao0"] == pytest.approx(5.4)
     valves.close()
     assert chassis.outputs["cDAQ1Mod3/ao0"] == 0.0

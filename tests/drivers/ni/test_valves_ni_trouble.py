@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from nidaqmx.constants import LineGrouping
 from nidaqmx.errors import DaqError
 from nidaqmx.stream_writers import DigitalMultiChannelWriter
 
+from drivers.driver_type import RigSetup
 from drivers.interfaces import DeviceError, LinkLostError
+from drivers.ni import valves as valves_ni
+from drivers.ni.entry import NI_VALVES
+from drivers.ni.section import NiValvesSection
 from drivers.ni.session import NiSession
 from drivers.ni.simulated.parts import ServerFault
 from drivers.ni.valves import LINES_TASK
 from drivers.valve_layout import ValveLayout
+
+from .conftest import TWO_WAYS
 
 MS = 1_000_000
 MOVED = ValveLayout(regulators=("left", "right"))
@@ -34,7 +38,7 @@ def test_the_watchdog_takes_everything_off_when_nobody_steps(make_valves, rams, 
 
 
 def test_lines_without_a_watchdog_stay_when_nobody_steps(make_valves, rams, chassis, clock):
-    valves = make_valves(watchdog_device="")
+    valves = make_valves(watchdog_ms=None)
     valves.obey((1,), (2, True, False, False, False))
     clock.t_ns += 10_000 * MS
     chassis.wake(clock.t_ns)
@@ -95,17 +99,10 @@ def test_a_dead_server_is_a_lost_link_and_the_watchdog_ends_what_was_on(make_val
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"lines": (*LINES[:3], LINES[0])}, "all different"),
         ({"lines": (*LINES[:3], "cDAQ1Mod2/port0/line9")}, "NI -200170.*line9"),
         ({"lines": (*LINES[:3], "Dev7/port0/line0")}, "NI -200220.*Dev7"),
         ({"lines": (*LINES[:3], "cDAQ1Mod4/port0/line3")}, "NI -200170.*cDAQ1Mod4"),
-        ({"watchdog_device": "cDAQ1Mod2"}, "NI -200662.*no dead-man"),
-        ({"watchdog_s": 500.0}, "NI -200668.*does not support this watchdog time"),
-        ({"pressures": ("cDAQ1Mod5/ai0",)}, "1 pressure channels; allowed: none, or one for each"),
-        ({"pressures": ("cDAQ1Mod5/ai0",) * 4}, "pressures .* all different"),
-        ({"outputs": ("cDAQ1Mod3/ao0",), "supply_kPa": 2000.0}, "set-point is 20 V; allowed: 0 to 10"),
-        ({"outputs": ("cDAQ1Mod3/ao0",), "supply_kPa": math.nan}, "set-point is nan V"),
-        ({"valves": MOVED, "outputs": ("cDAQ1Mod3/ao0",)}, "outputs .*; allowed: 2, one for each regulator"),
+        ({"watchdog_ms": 500_000}, "NI -200668.*does not support this watchdog time"),
         ({"outputs": ("cDAQ1Mod3/ao4",)}, "NI -200170.*ao4"),
     ],
 )
@@ -116,6 +113,21 @@ def test_what_cannot_be_is_refused_at_opening_and_named(make_valves, changes, wo
     assert not valves.health().open
 
 
+def test_a_device_that_has_no_watchdog_is_refused_and_named(make_valves, monkeypatch):
+    monkeypatch.setattr(valves_ni, "chassis_of", lambda channel: "cDAQ1Mod2")
+    with pytest.raises(DeviceError, match=r"NI -200662.*no dead-man"):
+        make_valves()
+
+
+def test_a_supply_beyond_the_scale_of_its_regulator_is_refused():
+    places = {name: f"cDAQ1Mod2/port0/line{place}" for place, name in enumerate(TWO_WAYS.valves)}
+    section = NiValvesSection.model_validate(
+        {"driver": "ni", "lines": places, "regulator": {"channel": "cDAQ1Mod3/ao0", "kPa_per_V": 100.0}}
+    )
+    found = NI_VALVES.check(section, RigSetup(valves=TWO_WAYS, supply_kPa=2000.0))
+    assert any("a supply of 2000 kPa; allowed: 0 to 1000 kPa" in str(problem) for problem in found)
+
+
 def test_lines_that_another_program_has_are_refused(make_valves, server):
     session = NiSession("other", f"127.0.0.1:{server.port}", lambda: None)
     session.open()
@@ -123,7 +135,7 @@ def test_lines_that_another_program_has_are_refused(make_valves, server):
     task.do_channels.add_do_chan(LINES[1])
     task.start()
     with pytest.raises(DeviceError, match=r"NI -50103.*another program"):
-        make_valves(watchdog_device="")
+        make_valves(watchdog_ms=None)
     task.close()
     session.close()
 
@@ -153,5 +165,5 @@ def test_lines_that_a_killed_program_left_on_are_taken_and_off(make_valves, rams
     writer.write_one_sample_one_line(np.ones(4, dtype=bool))
     assert rams.on == [True] * 4
     session.close()
-    make_valves(watchdog_device="")
+    make_valves(watchdog_ms=None)
     assert rams.on == [False] * 4

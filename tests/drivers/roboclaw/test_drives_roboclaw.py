@@ -1,5 +1,7 @@
 """The drives against simulated controllers, over lines with the line time of their baud rate."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -7,16 +9,15 @@ from drivers.interfaces import DamagedError, DeviceError, LinkLostError
 from drivers.messages import DriveCommand
 from drivers.reported import Reaction
 from drivers.roboclaw import protocol
-from drivers.roboclaw.drives import RoboClawDrives
 from drivers.roboclaw.protocol import READINGS, CommandCode
 from drivers.roboclaw.simulated import SimRoboClaw
 from drivers.roboclaw.unit import Unit
 
-from .conftest import cut, run
+from .conftest import COUNTS, WHEELS, cut, run
 
 
 def test_they_hold_the_speeds_commanded_and_tell_those_measured(rig, until, wait_for):
-    drives = rig.drives(acceleration_qpps2=10**8)
+    drives = rig.drives(acceleration_radps2=1e8 * math.tau / COUNTS)
     drives.open()
     drives.write(cut(5))
     drives.write(DriveCommand(6, False, (0.1, 0.2, 0.3, -0.4, 0.5, 0.6)))
@@ -28,10 +29,8 @@ def test_they_hold_the_speeds_commanded_and_tell_those_measured(rig, until, wait
     assert sample.stopped_ns == -1
 
 
-@pytest.mark.parametrize("raw_speed", [False, True])
-def test_a_motor_mounted_the_other_way_round_counts_the_other_way_round(make_rig, until, raw_speed):
-    sign = (1, -1, 1, -1, 1, -1)
-    drives = make_rig(sign=sign).drives(sign=sign, raw_speed=raw_speed)
+def test_a_motor_mounted_the_other_way_round_counts_the_other_way_round(make_rig, until):
+    drives = make_rig(sign=(1, -1, 1, -1, 1, -1)).drives(reversed=WHEELS[1::2])
     drives.open()
     drives.write(cut(1))
     drives.write(run(2, 5.0))
@@ -282,7 +281,7 @@ def test_a_closed_driver_says_so_and_may_be_closed_again(rig):
 
 def test_it_says_that_it_is_alive_while_it_waits(rig):
     calls = []
-    drives = RoboClawDrives(rig.settings(), alive=lambda: calls.append(rig.time.now_ns))
+    drives = rig.drives(alive=lambda: calls.append(rig.time.now_ns))
     rig.inject_fault("off")
     with pytest.raises(LinkLostError):
         drives.open()

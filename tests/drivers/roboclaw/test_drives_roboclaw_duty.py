@@ -8,7 +8,7 @@ from drivers.messages import DriveCommand
 from drivers.roboclaw import protocol
 from drivers.roboclaw.protocol import CommandCode
 
-from .conftest import cut
+from .conftest import WHEELS, cut
 
 SIGN = (1, -1, 1, 1, -1, 1)
 DUTY = (0.5, 0.5, -0.25, 0.0, 1.0, -1.0)
@@ -26,7 +26,7 @@ def rig(make_rig):
 @pytest.fixture
 def driven(rig, until):
     """Drives that have confirmed a cut and then a duty."""
-    drives = rig.drives(sign=SIGN)
+    drives = rig.drives(reversed=[wheel for wheel, sign in zip(WHEELS, SIGN, strict=True) if sign < 0])
     drives.open()
     drives.write(cut(1))
     until(drives, lambda sample: sample.acknowledged_ns >= 1)

@@ -28,17 +28,6 @@ def test_a_cut_comes_next_before_anything_else(rig, running, until, wait_for):
         until(drives, lambda sample: sample.acknowledged_ns == 11)
 
 
-def test_one_by_one_too_all_controllers_stop_before_anything_else(rig, running, wait_for):
-    drives = rig.drives(stop_together=False)
-    running(drives)
-    before = len(rig.commands())
-    drives.write(cut(10))
-    drives.write(run(11))  # even a command written at once after it does not come before
-    wait_for(lambda: drives.step() or 37 in rig.commands()[before:])
-    assert rig.commands()[before : before + 3] == [34, 34, 34]
-    assert [data[0] for _, _, data in rig.recorders[0].received[before : before + 3]] == [0x80, 0x81, 0x82]
-
-
 def test_a_cut_is_confirmed_by_all_and_says_when_its_last_byte_had_left(rig, running, until):
     drives = rig.drives()
     running(drives)
@@ -77,22 +66,8 @@ def test_on_one_bus_a_dead_controller_does_not_keep_the_others_running(rig, runn
     wait_for(lambda: {address for address, _ in rig.buses[0].stops} == {0x81, 0x82})
 
 
-def test_one_by_one_a_dead_controller_goes_to_the_end(rig, running):
-    drives = rig.drives(stop_together=False)
-    running(drives)
-    del rig.buses[0].controllers[0x80]
-    drives.write(cut(10))
-    with pytest.raises(LinkLostError, match="stop of 0x80:"):
-        drives.step()
-    drives.step()
-    drives.step()
-    assert [address for address, _ in rig.buses[0].stops] == [0x81, 0x82]
-    with pytest.raises(LinkLostError, match="stop of 0x80:"):
-        drives.step()
-
-
 def test_a_cut_that_one_controller_has_not_confirmed_is_not_confirmed(rig, running, until):
-    drives = rig.drives(stop_together=False)
+    drives = rig.drives()
     running(drives)
     gone = rig.buses[0].controllers.pop(0x81)
     drives.write(cut(10))
@@ -122,9 +97,8 @@ def test_answers_that_get_into_each_others_way_are_found_before_arming(rig):
         return b"\x00" if answer == b"\xff\xff\xff" else answer
 
     rig.recorders[0].receive = collide
-    with pytest.raises(DeviceError, match="set stop_together: false"):
+    with pytest.raises(DeviceError, match=r"give each controller a separate port \(devices.drives.ports"):
         rig.drives().open()
-    rig.drives(stop_together=False).open()
 
 
 def test_stop_frames_stop_every_bus_without_their_driver(three, running, wait_for, send_stop):

@@ -62,7 +62,7 @@ def test_a_cut_is_on_the_line_before_the_awaited_answer(rig, running, until, com
 @pytest.mark.parametrize("kind", ["intermittent", "garbage", "delayed"])
 def test_a_request_that_a_cut_has_overtaken_is_not_repeated(rig, running, until, wait_for, commanded, kind):
     """It may be a set-point: after the cut it would start the wheels again."""
-    drives = rig.drives(answer_timeout_ms=15.0)
+    drives = rig.drives(answer_timeout_s=0.015)
     running(drives)
     wait_for(lambda: drives.step() or drives._to_set)
     rig.inject_fault(kind, ms=40.0)
@@ -74,17 +74,6 @@ def test_a_request_that_a_cut_has_overtaken_is_not_repeated(rig, running, until,
     assert STOPS in others
     assert not [data for data in others if data[1] == CommandCode.RUN]
     assert rig.wheels.commanded == [None] * 6
-
-
-def test_where_answers_may_not_follow_one_another_the_awaited_one_comes_first(rig, running, until, commanded):
-    drives, recorder = rig.drives(stop_together=False), rig.recorders[0]
-    running(drives)
-    before = len(recorder.received)
-    commanded(lambda: drives.write(cut(10)))
-    until(drives, lambda sample: sample.acknowledged_ns >= 10)
-    place = next(i for i in itertools.count(before) if recorder.received[i][2][1] == CommandCode.DUTY)
-    (_, ended_ns, _), (began_ns, _, _) = recorder.received[place - 1 : place + 1]
-    assert began_ns >= ended_ns + TURNAROUND_NS + recorder.answered[place - 1] * BYTE_NS
 
 
 def test_on_three_buses_all_are_stopped_while_one_is_awaited(three, running, until, commanded):

@@ -1,66 +1,58 @@
-"""RoboClaw settings that are refused, and the line time that settings need."""
+"""RoboClaw sections that are refused, and the line time that controllers need."""
 
-import msgspec
+import pydantic
 import pytest
 
+from drivers.driver_type import RigSetup
 from drivers.roboclaw import protocol
-from drivers.roboclaw.drives import Bus, RoboClawControllerSettings, RoboClawDrives, RoboClawSettings, budget
+from drivers.roboclaw.entry import ROBOCLAW
+from drivers.roboclaw.motor_layout import RoboClawController, RoboClawWheels
 from drivers.roboclaw.protocol import CommandCode
+from drivers.roboclaw.section import RoboClawDrivesSection
 from drivers.roboclaw.simulated import RoboClawBus
 
-ONE_BUS = RoboClawSettings(
-    (Bus("/dev/ttyX"),),
-    (
-        RoboClawControllerSettings(0, 0x80, 0, 1),
-        RoboClawControllerSettings(0, 0x81, 2, 3),
-        RoboClawControllerSettings(0, 0x82, 4, 5),
-    ),
-    8192.0,
-)
+from .conftest import WHEELS, one_bus, section_of
+
+RIG = RigSetup(wheels=WHEELS)
 
 
-def changed(**changes):
-    return msgspec.structs.replace(ONE_BUS, **changes)
+def changed(ports=("/dev/ttyX",), controllers=None, **keys):
+    return section_of(ports, controllers or one_bus()[0], **keys)
+
+
+def wheels(**keys):
+    return RoboClawWheels(changed(**keys), RIG)
 
 
 def controllers(*places):
-    return tuple(RoboClawControllerSettings(*place) for place in places)
+    return tuple(RoboClawController(*place) for place in places)
 
 
 REFUSED = [
     (
         {"controllers": controllers((0, 0x80, 0, 1), (0, 0x80, 2, 3), (0, 0x82, 4, 5))},
-        "address 0x80 twice on bus 0",
+        "address 0x80 2 times on bus 0",
     ),
-    (
-        {"controllers": controllers((0, 0x80, 0, 1), (0, 0x81, 1, 3), (0, 0x82, 4, 5))},
-        r"wheels \[0, 1, 1, 3, 4, 5\], needed: each of 0 to 5 once",
-    ),
-    (
-        {"controllers": controllers((1, 0x80, 0, 1), (0, 0x81, 2, 3), (0, 0x82, 4, 5))},
-        "bus 1 of 0x80, allowed: 0 to 0",
-    ),
-    ({"buses": (Bus("/dev/ttyX"), Bus("/dev/ttyX"))}, "port /dev/ttyX twice"),
-    ({"buses": (Bus("/dev/ttyX"), Bus("/dev/ttyY"))}, "no controller on /dev/ttyY"),
-    ({"rate_hz": 19.0}, "rate_hz: 19.0, allowed with timeout_ms 100: 20 at least"),
-    ({"answer_timeout_ms": 10.0}, "answer_timeout_ms: 10.0"),
-    ({"answer_timeout_ms": 50.0}, "answer_timeout_ms: 50.0, allowed: above 10 and below 50"),
+    ({"controllers": controllers((0, 0x80, 0, 1), (0, 0x81, 1, 3), (0, 0x82, 4, 5))}, "wheel_1 on 2 channels"),
+    ({"controllers": controllers((1, 0x80, 0, 1), (0, 0x81, 2, 3), (0, 0x82, 4, 5))}, "a controller on bus 1 of 1"),
+    ({"ports": ("/dev/ttyX", "/dev/ttyY")}, "bus 1, with no controller on it"),
+    ({"rate_hz": 19.0}, "at least 20: two set-points within timeout_ms, 100 ms"),
 ]
 
 
 @pytest.mark.parametrize(("changes", "words"), REFUSED)
-def test_settings_that_cannot_work_are_refused_by_name(changes, words):
-    with pytest.raises(ValueError, match=words):
-        RoboClawDrives(changed(**changes))
+def test_what_cannot_work_is_refused_by_name(changes, words):
+    assert any(words in str(problem) for problem in ROBOCLAW.check(changed(**changes), RIG))
 
 
-def test_everything_wrong_is_said_at_once():
-    with pytest.raises(ValueError, match=r"rate_hz: .*answer_timeout_ms: "):
-        RoboClawDrives(changed(rate_hz=1.0, answer_timeout_ms=1.0))
+def test_what_can_work_is_taken():
+    assert not list(ROBOCLAW.check(changed(), RIG))
 
 
-def test_settings_that_can_work_are_taken():
-    RoboClawDrives(ONE_BUS)
+@pytest.mark.parametrize("timeout_ms", [0, 50, 150, 1100])
+def test_a_time_out_that_no_controller_has_is_refused_by_the_section(timeout_ms):
+    with pytest.raises(pydantic.ValidationError, match="timeout_ms"):
+        RoboClawDrivesSection(driver="roboclaw", counts_per_rev=8192.0, timeout_ms=timeout_ms)
 
 
 def seconds_on_the_line(command, *values):
@@ -84,7 +76,7 @@ def seconds_on_the_line(command, *values):
             pass
 
     request = protocol.request(0x80, command, *values)
-    answer = RoboClawBus(Still(), [RoboClawControllerSettings(0, 0x80, 0, 1)], 8192.0).receive(request, 10**9, 10**9)
+    answer = RoboClawBus(Still(), [RoboClawController(0, 0x80, 0, 1)], 8192.0).receive(request, 10**9, 10**9)
     assert answer
     return (len(request) + len(answer)) * 10 / 115200 + 200e-6
 
@@ -102,13 +94,13 @@ SLOW_S = 20 * seconds_on_the_line(CommandCode.STATUS) + sum(
 
 def test_the_budget_is_what_the_transactions_of_a_second_take():
     each = seconds_on_the_line(CommandCode.RUN, 1, 2) + 2 * seconds_on_the_line(CommandCode.SPEED_M1)
-    assert budget(ONE_BUS) == pytest.approx(3 * (50 * each + SLOW_S))
+    assert wheels().budget == pytest.approx(3 * (50 * each + SLOW_S))
 
 
-def test_the_budget_knows_the_ramp_and_the_speeds_in_one_go():
-    each = seconds_on_the_line(CommandCode.RUN_ACCELERATING, 1, 2, 3) + seconds_on_the_line(CommandCode.RAW_SPEEDS)
-    assert budget(changed(acceleration_qpps2=5, raw_speed=True)) == pytest.approx(3 * (50 * each + SLOW_S))
+def test_the_budget_knows_the_ramp():
+    each = seconds_on_the_line(CommandCode.RUN_ACCELERATING, 1, 2, 3) + 2 * seconds_on_the_line(CommandCode.SPEED_M1)
+    assert wheels(acceleration_radps2=1.0).budget == pytest.approx(3 * (50 * each + SLOW_S))
 
 
 def test_a_slow_line_is_over_its_budget():
-    assert budget(changed(buses=(Bus("/dev/ttyX", 38400),))) > 0.8
+    assert wheels(baud=38400).budget > 0.8

@@ -1,24 +1,23 @@
 """RoboClaw controllers on USB, where each answers to any address."""
 
-import msgspec
 import pytest
 
 from drivers.interfaces import DeviceError, LinkLostError
 from drivers.messages import DriveCommand
 from drivers.roboclaw import protocol
-from drivers.roboclaw.drives import Bus, RoboClawControllerSettings
+from drivers.roboclaw.motor_layout import RoboClawController
 from drivers.roboclaw.protocol import ADDRESSES, CommandCode
 from drivers.roboclaw.section import names_usb
 from drivers.roboclaw.simulated import RoboClawBus, SimRoboClaw
 
 from .conftest import COUNTS, cut, one_bus
 
-OWN = [[RoboClawControllerSettings(place, 0x80 + place, 2 * place, 2 * place + 1)] for place in range(3)]
+OWN = [[RoboClawController(place, 0x80 + place, 2 * place, 2 * place + 1)] for place in range(3)]
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_a_controller_on_usb_answers_to_any_address_and_one_at_its_ttl_pins_to_its_own(wheels, address):
-    controller = RoboClawControllerSettings(0, 0x82, 0, 1)
+    controller = RoboClawController(0, 0x82, 0, 1)
     request = protocol.request(address, CommandCode.RUN, 100, 100)
     by_usb, by_pins = (RoboClawBus(wheels, [controller], COUNTS, usb=usb) for usb in (True, False))
     assert by_usb.receive(request, 10**9, 10**9) == protocol.ACKNOWLEDGED
@@ -32,9 +31,9 @@ def test_no_port_of_usb_has_several_controllers(wheels):
 
 
 def swapped(rig):
-    """Settings with the first two ports swapped, as after a restart of the computer."""
-    first, second, third = (Bus(str(line.path)) for line in rig.lines)
-    return {"buses": (second, first, third)}
+    """The first two ports swapped, as after a restart of the computer."""
+    first, second, third = (str(line.path) for line in rig.lines)
+    return {"ports": (second, first, third)}
 
 
 def test_two_swapped_usb_ports_turn_another_wheel_and_report_the_commanded_one(make_rig, until):
@@ -49,12 +48,12 @@ def test_two_swapped_usb_ports_turn_another_wheel_and_report_the_commanded_one(m
     assert sample.speed_radps == pytest.approx((1.0, 1.0, 0.0, 0.0, 0.0, 0.0), abs=1e-3)
 
 
-MARKED = [[msgspec.structs.replace(bus[0], identity=str(place + 11))] for place, bus in enumerate(OWN)]
+MARKED = [[bus[0]._replace(identity=str(place + 11))] for place, bus in enumerate(OWN)]
 
 
 @pytest.mark.parametrize("usb", [True, False])
 def test_a_controller_in_the_place_of_another_is_refused_by_its_mark_before_it_moves(make_rig, usb):
-    rig = make_rig([[msgspec.structs.replace(one, address=0x80)] for (one,) in MARKED], usb=usb)
+    rig = make_rig([[one._replace(address=0x80)] for (one,) in MARKED], usb=usb)
     rig.drives().open()
     for controllers in (bus.controllers for bus in rig.buses):
         controllers[0x80].timeout_steps = 7
@@ -87,7 +86,7 @@ def test_controllers_told_apart_on_one_bus_are_proven_by_addresses_that_no_other
 def test_addresses_that_two_buses_have_prove_nothing(make_rig):
     wheels = [(0, 1), (2, 3), (4, 5)]
     places = [(0, 0x80), (0, 0x81), (1, 0x80)]
-    one, two, three = (RoboClawControllerSettings(*at, *on) for at, on in zip(places, wheels, strict=True))
+    one, two, three = (RoboClawController(*at, *on) for at, on in zip(places, wheels, strict=True))
     drives = make_rig([[one, two], [three]]).drives()
     drives.open()
     assert [bool(one.proof) for one in drives.health().identities] == [False, True, False]
@@ -123,7 +122,7 @@ def test_two_swapped_ports_of_ttl_pins_are_not_opened(make_rig):
 
 @pytest.mark.parametrize("timeout_ms", [400, 25500])
 def test_one_controller_that_answers_to_several_addresses_is_refused(make_rig, timeout_ms):
-    rig = make_rig([[RoboClawControllerSettings(0, 0x80, 0, 1)]], usb=True)
+    rig = make_rig([[RoboClawController(0, 0x80, 0, 1)]], usb=True)
     (several,) = one_bus()
     with pytest.raises(DeviceError, match=r"addresses 0x80, 0x81, 0x82 are one controller.* one controller a port"):
         rig.drives(controllers=tuple(several), timeout_ms=timeout_ms).open()

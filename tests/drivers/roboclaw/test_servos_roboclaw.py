@@ -4,16 +4,14 @@ import itertools
 import math
 from contextlib import suppress
 
-import msgspec
 import pytest
 from basicmicro import Basicmicro
 
 from drivers.host import COMPUTER
 from drivers.interfaces import DamagedError, DeviceError, LinkLostError
-from drivers.joint_scale import HOME
 from drivers.roboclaw import protocol
 from drivers.roboclaw.protocol import CommandCode, PositionPid
-from drivers.roboclaw.servos import RoboClawServos
+from drivers.servo_section import HOME
 
 from .servo_rig import COUNTS, NAMES, ServoRig, cut, go, scale
 
@@ -179,7 +177,7 @@ def test_a_cut_is_duty_zero_to_every_controller_and_says_when_it_was_sent(rig, r
 
 @pytest.mark.parametrize("kind", ["intermittent", "delayed"])
 def test_a_cut_overtakes_the_answer_to_a_move_which_is_not_repeated(rig, run, wait_for, until, monkeypatch, kind):
-    servos = run(rig.servos(answer_timeout_ms=15.0))
+    servos = run(rig.servos(answer_timeout_s=0.015))
     wait_for(lambda: servos.step() or servos._to_set)
     rig.inject_fault(kind, ms=40.0)
     before, pending = len(rig.recorder.received), [cut(7)]
@@ -216,7 +214,7 @@ def test_the_watchdogs_frames_stop_the_servos_without_their_driver(rig, run, sen
 
 
 def test_a_dead_program_is_noticed_by_the_controllers_time_out(rig, run, wait_for):
-    servos = run(rig.servos(timeout_ms=100, answer_timeout_ms=15.0))
+    servos = run(rig.servos(timeout_ms=100, answer_timeout_s=0.015))
     servos.close()
     wait_for(lambda: rig.joints.held == [None] * 3)
     assert {address for address, _ in rig.bus.timeouts} == {0x80, 0x81}
@@ -263,27 +261,6 @@ def test_the_makers_client_moves_a_joint_and_reads_its_loop(rig, serve):
     assert maker.DutyM1M2(0x80, 0, 0)
     assert rig.joints.held == [None] * 3
     maker.close()
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"counts_per_turn": 0.0}, "counts_per_turn of left_arm: 0.0, allowed: above 0"),
-        ({"sign": 2}, "sign of left_arm: 2"),
-        ({"lowest_rad": 1.0}, "angles of left_arm: 1.0 to 1.0"),
-        ({"counts_per_turn": 1e9}, "counts from 0, allowed with an incremental encoder: 5000000"),
-    ],
-)
-def test_scales_that_cannot_work_are_refused_by_name(rig, changes, words):
-    first, *others = rig.scales
-    with pytest.raises(ValueError, match=words):
-        rig.servos((msgspec.structs.replace(first, **changes), *others))
-
-
-def test_a_joint_on_two_channels_is_refused(rig):
-    twice = (*rig.controllers[:1], msgspec.structs.replace(rig.controllers[1], m1=0))
-    with pytest.raises(ValueError, match=r"joints \[0, 0, 1\], needed: each of 0 to 2 once"):
-        RoboClawServos(msgspec.structs.replace(rig.servos().settings, controllers=twice))
 
 
 def test_counts_and_angles_are_each_others_inverse():

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drivers.roboclaw import protocol
-from drivers.roboclaw.drives import RoboClawControllerSettings
+from drivers.roboclaw.motor_layout import RoboClawController
 from drivers.roboclaw.protocol import CommandCode
 from drivers.roboclaw.simulated import RoboClawBus
 
 MS = 1_000_000
 COUNTS = 8192.0
 QPPS = COUNTS / math.tau  # of 1 rad/s
-CONTROLLERS = [RoboClawControllerSettings(0, 0x80, 0, 1), RoboClawControllerSettings(0, 0x81, 2, 3)]
+CONTROLLERS = [RoboClawController(0, 0x80, 0, 1), RoboClawController(0, 0x81, 2, 3)]
 
 
 class Bench:

@@ -1,18 +1,38 @@
 """Three Roboteq controllers over simulated lines, with wheels that obey at once."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
+from drivers.driver_type import RigSetup
 from drivers.messages import DriveCommand
-from drivers.roboteq.drives import RoboteqControllerSettings, RoboteqDrives, RoboteqSettings
+from drivers.roboteq import motor_layout
+from drivers.roboteq.drives import RoboteqDrives
+from drivers.roboteq.section import RoboteqDrivesSection
 from drivers.roboteq.simulated import RoboteqDevice
 from drivers.sim.protocol.line import LineFault
 
 MAX_RPM, GEAR_RATIO = 3000, 100.0
 WHEELS = ((0, 2), (5, 4), (1, 3))  # on purpose not in order
 SIGN = (1, -1, 1, 1, -1, 1)
+NAMES = tuple(f"wheel_{wheel}" for wheel in range(6))
+REVERSED = tuple(name for name, sign in zip(NAMES, SIGN, strict=True) if sign < 0)
+
+
+def section_of(
+    ports: Sequence[str], wheels: Sequence[tuple[int, int]], identities: Sequence[str] = ("",) * 3, **keys: Any
+) -> RoboteqDrivesSection:
+    """A section of the config, with the wheels of its controllers by index; the ranges of its keys are not checked."""
+    controllers = [
+        {"port": port, "channel_1": NAMES[one], "channel_2": NAMES[two], "identity": identity}
+        for port, (one, two), identity in zip(ports, wheels, identities, strict=False)
+    ]
+    plain = {"driver": "roboteq", "max_rpm": MAX_RPM, "gear_ratio": GEAR_RATIO, "controllers": controllers}
+    checked = RoboteqDrivesSection.model_validate(plain)
+    return checked.model_construct(**{**dict(checked), **keys})
 
 
 def cut(t_ns: int) -> DriveCommand:
@@ -73,15 +93,18 @@ class Rig:
         made = [line_time.connect(folder / f"drive{place}", one, 115200) for place, one in enumerate(self.devices)]
         self.lines, self.recorders = zip(*made, strict=True)
 
-    def settings(self, **changes: Any) -> RoboteqSettings:
-        controllers = tuple(
-            RoboteqControllerSettings(str(line.path), *wheels) for line, wheels in zip(self.lines, WHEELS, strict=True)
-        )
-        plain = {"controllers": controllers, "max_rpm": MAX_RPM, "gear_ratio": GEAR_RATIO, "sign": SIGN}
-        return RoboteqSettings(**{**plain, "watchdog_ms": 3000, "answer_timeout_ms": 250.0, **changes})
-
-    def drives(self, **changes: Any) -> RoboteqDrives:
-        return RoboteqDrives(self.settings(**changes))
+    def drives(
+        self,
+        *,
+        identities: Sequence[str] = ("",) * 3,
+        answer_timeout_s: float = 0.25,
+        open_loop: bool = False,
+        **keys: Any,
+    ) -> RoboteqDrives:
+        ports = [str(line.path) for line in self.lines]
+        section = section_of(ports, WHEELS, identities, **{"reversed": REVERSED, "watchdog_ms": 3000, **keys})
+        with mock.patch.object(motor_layout, "ANSWER_TIMEOUT_S", answer_timeout_s):
+            return RoboteqDrives(section, RigSetup(wheels=NAMES, open_loop=open_loop))
 
     def inject_fault(self, kind: Any, place: int = 0, **how: Any) -> None:
         self.lines[place].inject_fault(LineFault(kind, **how))

@@ -2,14 +2,17 @@
 
 import math
 
-import msgspec
+import pydantic
 import pytest
 
+from drivers.driver_type import RigSetup
 from drivers.interfaces import DamagedError, DeviceError
 from drivers.messages import DriveCommand
-from drivers.roboteq.drives import RoboteqControllerSettings, RoboteqDrives, RoboteqSettings, budget
+from drivers.roboteq.entry import ROBOTEQ
+from drivers.roboteq.motor_layout import ANSWER_TIMEOUT_S, RoboteqWheels
+from drivers.roboteq.section import RoboteqDrivesSection
 
-from .conftest import cut
+from .conftest import NAMES, cut, section_of
 
 SLOWLY = (0.1, 0.2, 0.3, -0.4, 0.5, -0.6)
 STEP_RADPS = 3000 / 1000 * 2 * math.pi / 60 / 100.0  # what one thousandth commands
@@ -62,7 +65,7 @@ def test_opening_after_a_time_out_of_the_watchdogs_resumes_nothing(rig):
 
 
 def test_after_a_silence_in_which_the_watchdogs_stopped_the_wheels_nothing_resumes(rig, running, step_until):
-    drives = rig.drives(watchdog_ms=200, answer_timeout_ms=50.0)
+    drives = rig.drives(watchdog_ms=200, answer_timeout_s=0.05)
     running(drives)
     rig.time.sleep(0.4)
     assert all(device.timed_out for device in rig.devices)
@@ -154,7 +157,7 @@ def test_a_cut_is_told_again_and_again_so_that_the_watchdogs_hear_of_us(rig, unt
 
 
 def test_wheels_stop_when_their_host_dies(rig, running):
-    running(rig.drives(watchdog_ms=200, answer_timeout_ms=50.0))
+    running(rig.drives(watchdog_ms=200, answer_timeout_s=0.05))
     assert all(rig.wheels.speed)
     rig.time.sleep(0.3)
     assert rig.wheels.speed == [0.0] * 6
@@ -198,26 +201,26 @@ def test_a_speed_that_cannot_be_commanded_is_refused(rig, speed):
         drives.write(DriveCommand(2, False, (0.0, 0.0, 0.0, speed, 0.0, 0.0)))
 
 
-PLAIN = RoboteqSettings(
-    (RoboteqControllerSettings("a", 0, 1), RoboteqControllerSettings("b", 2, 3), RoboteqControllerSettings("c", 4, 5)),
-    3000,
-    100.0,
-)
+RIG = RigSetup(wheels=NAMES, wheel_speed_limit_radps=1.0)
+PORTS, PAIRS = ("/dev/a", "/dev/b", "/dev/c"), ((0, 1), (2, 3), (4, 5))
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("ports", "keys", "message"),
     [
-        ({"controllers": PLAIN.controllers[:2]}, r"wheels \[0, 1, 2, 3\], needed: each of 0 to 5 once"),
-        ({"controllers": (*PLAIN.controllers[:2], RoboteqControllerSettings("b", 4, 5))}, "port b twice"),
-        ({"rate_hz": 15.0}, "rate_hz: 15.0, allowed with watchdog_ms 100: 20 at least"),
-        ({"answer_timeout_ms": 30.0}, "answer_timeout_ms: 30.0, allowed with watchdog_ms 100: 5 to 25"),
+        (PORTS[:2], {}, "wheel_4 on no channel"),
+        (PORTS, {"rate_hz": 15.0}, "at least 20: two set-points within watchdog_ms, 100 ms"),
     ],
 )
-def test_settings_that_cannot_work_are_refused(changes, message):
-    fields = {name: getattr(PLAIN, name) for name in PLAIN.__struct_fields__}
-    with pytest.raises(ValueError, match=message):
-        RoboteqDrives(RoboteqSettings(**{**fields, **changes}))
+def test_what_cannot_work_is_refused(ports, keys, message):
+    assert any(message in str(problem) for problem in ROBOTEQ.check(section_of(ports, PAIRS, **keys), RIG))
+
+
+@pytest.mark.parametrize("watchdog_ms", [0, 79, 1001])
+def test_a_watchdog_too_short_for_four_answers_is_refused_by_the_section(watchdog_ms):
+    assert pytest.approx(0.08) == 4 * ANSWER_TIMEOUT_S
+    with pytest.raises(pydantic.ValidationError, match="watchdog_ms"):
+        RoboteqDrivesSection(driver="roboteq", max_rpm=3000.0, gear_ratio=100.0, watchdog_ms=watchdog_ms)
 
 
 def test_the_budget_is_the_line_time_of_a_period_on_one_port():
@@ -225,21 +228,14 @@ def test_the_budget_is_the_line_time_of_a_period_on_one_port():
     speeds = len(b"?S_?FF\r") + len(b"S=-65535:-65535\r") + len(b"FF=-65535\r")
     slow = len(b"?V\r") + len(b"V=-65535:-65535:-65535\r")
     expected = 50.0 * ((run + speeds + slow) * 10 / 115200 + 3 * 500e-6)
-    assert budget(PLAIN) == pytest.approx(expected, rel=1e-6)
-
-
-def with_identity(rig, *identities):
-    controllers = rig.settings().controllers
-    return tuple(
-        msgspec.structs.replace(one, identity=identity) for one, identity in zip(controllers, identities, strict=True)
-    )
+    assert RoboteqWheels(section_of(PORTS, PAIRS), RIG).budget == pytest.approx(expected, rel=1e-6)
 
 
 def test_it_says_which_controllers_they_are_by_the_numbers_of_their_processors(rig):
     for place, device in enumerate(rig.devices):
         device._queries["UID"] = lambda place=place: (300, 1089, -1 if place else 2**32 - 1, place)
     names = [f"300-1089-4294967295-{place}" for place in range(3)]
-    drives = rig.drives(controllers=with_identity(rig, *names))
+    drives = rig.drives(identities=names)
     drives.open()
     assert [(one.found, one.needed) for one in drives.health().identities] == [(name, name) for name in names]
 
@@ -250,7 +246,7 @@ def test_two_swapped_ports_are_refused_before_anything_moves_or_is_set(rig):
     with pytest.raises(
         DeviceError, match=r"Roboteq drives on .*drive0: its identity is 300-1089-7-0, needed: 300-1089-7-1"
     ):
-        rig.drives(controllers=with_identity(rig, "300-1089-7-1", "300-1089-7-0", "300-1089-7-2")).open()
+        rig.drives(identities=("300-1089-7-1", "300-1089-7-0", "300-1089-7-2")).open()
     assert not rig.wheels.ever_ran()
     assert [device.watchdog_ms for device in rig.devices[:2]] == [1000] * 2
 
@@ -264,7 +260,7 @@ def test_a_firmware_that_knows_no_number_of_its_processor_has_no_identity(rig):
     assert drives.health().errors == 0
     drives.close()
     with pytest.raises(DeviceError, match="its identity is none, needed: 300-1"):
-        rig.drives(controllers=with_identity(rig, "", "300-1", "")).open()
+        rig.drives(identities=("", "300-1", "")).open()
 
 
 def test_a_damaged_answer_is_no_identity(rig):

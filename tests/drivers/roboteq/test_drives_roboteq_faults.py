@@ -49,7 +49,7 @@ def test_answers_that_stay_spoiled_are_damage(rig, running):
 def test_a_controller_that_dies_keeps_the_stop_from_no_other_and_its_wheels_stay_stopped_when_it_is_back(
     rig, running, dead
 ):
-    drives = rig.drives(answer_timeout_ms=20.0)
+    drives = rig.drives(answer_timeout_s=0.02)
     running(drives)
     rig.inject_fault("off", dead)
     with pytest.raises(LinkLostError, match=f"drive{dead}: no answer"):
@@ -133,7 +133,7 @@ def test_stopped_controllers_say_when_an_emergency_stop_is_released_and_stay_sto
 def test_an_emergency_stop_that_also_cuts_the_power_is_reported_until_it_is_seen_to_be_released(
     rig, running, step_until
 ):
-    drives = rig.drives(answer_timeout_ms=20.0)
+    drives = rig.drives(answer_timeout_s=0.02)
     running(drives)
     rig.devices[1].pressed = True
     step_until(drives, lambda: drives.health().e_stop)
@@ -173,7 +173,7 @@ def test_a_controller_that_is_configured_otherwise_is_refused_and_named(rig, tex
 def test_a_silent_controller_is_refused_and_named_and_the_others_are_stopped(rig):
     rig.inject_fault("off", 0)
     with pytest.raises(LinkLostError, match=r"drive0: no answer"):
-        rig.drives(answer_timeout_ms=20.0).open()
+        rig.drives(answer_timeout_s=0.02).open()
     assert all(b"!EX" in rig.received(place) for place in (1, 2))
 
 
@@ -191,7 +191,7 @@ def test_a_wheel_that_turns_after_its_stop_is_refused(rig, monkeypatch):
 def test_every_flag_is_reported_as_its_row_says(rig, running, step_for, table, where):
     drives = rig.drives()
     running(drives)
-    port = drives.settings.controllers[1].port
+    port = drives.motors.controllers[1].port
     for row in table.rows:
         if row.reaction is Reaction.EMERGENCY_STOP:
             continue

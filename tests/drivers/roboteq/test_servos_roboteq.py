@@ -1,19 +1,22 @@
 """Servos against simulated Roboteq controllers in count position mode, over lines with their line time."""
 
 import math
+from unittest import mock
 
 import msgspec
 import pytest
 
+from drivers.driver_type import RigSetup
 from drivers.interfaces import DeviceError, LinkLostError
-from drivers.joint_scale import HOME, JointScale
 from drivers.messages import JointCommand
+from drivers.roboteq import motor_layout
 from drivers.roboteq.protocol import Exchange
+from drivers.roboteq.section import RoboteqServosSection
 from drivers.roboteq.servos import RoboteqServos
-from drivers.roboteq.settings import RoboteqControllerSettings, RoboteqServoSettings
 from drivers.roboteq.simulated_servos import RoboteqServoDevice
+from drivers.servo_section import HOME, JointScale
 from drivers.sim.protocol.line import LineFault
-from tests.drivers.roboclaw.servo_rig import NAMES, InstantJoints
+from tests.drivers.roboclaw.servo_rig import NAMES, SERVOS, InstantJoints, with_scales
 
 GEAR, SHAFT = 50.0, 4096.0
 START = (0.25, 0.25, 0.25)
@@ -39,13 +42,18 @@ class Rig:
         made = [line_time.connect(folder / f"port{i}", device, 115200) for i, device in enumerate(self.devices)]
         self.lines, self.recorders = zip(*made, strict=True)
 
-    def servos(self, scales=SCALES, **changes):
-        controllers = tuple(
-            RoboteqControllerSettings(str(line.path), *channels)
-            for line, channels in zip(self.lines, self.channels, strict=True)
+    def servos(self, scales=SCALES, *, watchdog_ms=20000, answer_timeout_s=0.15):
+        name = dict(enumerate(NAMES))
+        controllers = [
+            {"port": str(line.path), "channel_1": name.get(one), "channel_2": name.get(two)}
+            for line, (one, two) in zip(self.lines, self.channels, strict=True)
+        ]
+        checked = RoboteqServosSection.model_validate(
+            {"driver": "roboteq", "counts_per_turn": SHAFT, "gear": GEAR, "controllers": controllers}
         )
-        plain = {"watchdog_ms": 20000, "answer_timeout_ms": 150.0}
-        return RoboteqServos(RoboteqServoSettings(controllers, scales, **{**plain, **changes}))
+        section = checked.model_construct(**{**dict(checked), "watchdog_ms": watchdog_ms})
+        with with_scales(scales), mock.patch.object(motor_layout, "ANSWER_TIMEOUT_S", answer_timeout_s):
+            return RoboteqServos(section, RigSetup(servos=SERVOS))
 
     def sent(self, port=0):
         return b"".join(data for _, _, data in self.recorders[port].received)
@@ -185,7 +193,7 @@ def test_the_watchdogs_frames_stop_the_servos_without_their_driver(rig, run, sen
 
 def test_a_dead_program_leaves_the_joints_on_their_way_to_the_newest_angle(rig, run, wait_for):
     """In position mode the controller's watchdog does nothing: only !EX switches off."""
-    servos = run(rig.servos(watchdog_ms=100, answer_timeout_ms=20.0))
+    servos = run(rig.servos(watchdog_ms=100, answer_timeout_s=0.02))
     servos.write(JointCommand(3, False, (0.9, *START[1:])))
     set_before = rig.sent().count(b"!P 1")
     wait_for(lambda: servos.step() or rig.sent().count(b"!P 1") > set_before)
@@ -217,14 +225,6 @@ def test_counts_of_nine_digits_fit_into_the_longest_answer():
     assert len(answer) <= counts.longest_answer
     assert counts.decode(answer) == ((-10_000_000, -10_000_000),)
     assert Exchange(("?S",), (2,)).longest_answer < counts.longest_answer
-
-
-def test_an_absolute_encoder_and_counts_without_whole_pulses_are_refused_by_name(rig):
-    first, *others = SCALES
-    with pytest.raises(ValueError, match="encoder of left_arm: absolute"):
-        rig.servos((msgspec.structs.replace(first, absolute=True), *others))
-    with pytest.raises(ValueError, match="counts_per_turn of left_arm: 4095, allowed: a multiple of 4"):
-        rig.servos((msgspec.structs.replace(first, counts_per_turn=4095.0 * GEAR), *others))
 
 
 def test_on_a_slow_line_each_round_still_sets_and_reads_every_controller(rig, run, until):

@@ -12,10 +12,9 @@ import grpc
 import pytest
 
 from drivers.rpc import channel as channel_module
-from drivers.rpc.channel import Channel
+from drivers.rpc.channel import CallError, Channel
 from drivers.rpc.connection import LAST_STREAM
 from drivers.rpc.server import Server
-from drivers.rpc.status import CallError
 
 SLICE_S = 0.004
 PATIENCE_S = 120.0  # no test waits for it

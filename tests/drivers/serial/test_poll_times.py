@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from drivers.serial.poll_times import PollTimes
+from drivers.serial.listening import PollTimes
 
 MS = 1_000_000
 

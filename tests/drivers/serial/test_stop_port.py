@@ -8,7 +8,7 @@ from drivers.host import COMPUTER
 from drivers.interfaces import LinkLostError
 from drivers.roboclaw import protocol
 from drivers.roboclaw.protocol import CommandCode, Listener
-from drivers.serial.stop_port import NEVER_NS, StopPort
+from drivers.serial.link import NEVER_NS, StopPort
 
 MS = 1_000_000
 NOW_NS = 5_000_000_000

@@ -2,18 +2,34 @@
 
 import pytest
 
+from drivers.driver_type import RigSetup
 from drivers.interfaces import DamagedError, LinkLostError
 from drivers.roboclaw.drives import RoboClawDrives
-from drivers.roboclaw.settings import Bus, RoboClawControllerSettings, RoboClawSettings
+from drivers.roboclaw.section import RoboClawDrivesSection
 from drivers.roboteq.drives import RoboteqDrives
-from drivers.roboteq.settings import RoboteqControllerSettings, RoboteqSettings
+from drivers.roboteq.section import RoboteqDrivesSection
 from drivers.serial.link import MOST_BYTES, SerialLink
 from drivers.vectornav import protocol
 from drivers.vectornav.simulated import VectorNavDevice
 
 PORT, CHANNELS = "/dev/streams", ("ax", "ay", "az", "wx", "wy", "wz")
-TEQ = RoboteqSettings((RoboteqControllerSettings(PORT, 0, 1),), 3000, 100.0, sign=(1, 1))
-CLAW = RoboClawSettings((Bus(PORT),), (RoboClawControllerSettings(0, 0x80, 0, 1),), 8192.0, sign=(1, 1))
+RIG = RigSetup(wheels=("left", "right"))
+TEQ = RoboteqDrivesSection.model_validate(
+    {
+        "driver": "roboteq",
+        "max_rpm": 3000.0,
+        "gear_ratio": 100.0,
+        "controllers": [{"port": PORT, "channel_1": "left", "channel_2": "right"}],
+    }
+)
+CLAW = RoboClawDrivesSection.model_validate(
+    {
+        "driver": "roboclaw",
+        "ports": [PORT],
+        "counts_per_rev": 8192.0,
+        "controllers": [{"address": 0x80, "m1": "left", "m2": "right"}],
+    }
+)
 
 
 @pytest.fixture
@@ -24,11 +40,11 @@ def host(streams):
     return streams.host
 
 
-@pytest.mark.parametrize("make", [lambda host: RoboteqDrives(TEQ, host), lambda host: RoboClawDrives(CLAW, host)])
-def test_opening_ends_and_says_that_this_is_no_device_that_answers(host, make):
+@pytest.mark.parametrize(("drives", "section"), [(RoboteqDrives, TEQ), (RoboClawDrives, CLAW)])
+def test_opening_ends_and_says_that_this_is_no_device_that_answers(host, drives, section):
     began_ns = host.now_ns()
     with pytest.raises((LinkLostError, DamagedError), match=r"/dev/streams: .*check cable, power, address and baud"):
-        make(host).open()
+        drives(section, RIG, host).open()
     assert host.now_ns() - began_ns < 500_000_000
 
 

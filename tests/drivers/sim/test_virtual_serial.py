@@ -4,8 +4,7 @@ import pytest
 
 from drivers.host import SLICE_S
 from drivers.interfaces import LinkLostError, StopFrames
-from drivers.serial.link import SerialLink
-from drivers.serial.stop_port import StopPort
+from drivers.serial.link import SerialLink, StopPort
 from drivers.sim.protocol.line import Line, LineFault
 from drivers.sim.protocol.plant_ports import NEVER_NS
 from drivers.sim.virtual.host import VirtualHost

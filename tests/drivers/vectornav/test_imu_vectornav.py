@@ -13,9 +13,9 @@ from drivers.sim.protocol.plant_ports import PlantPorts
 from drivers.vectornav import protocol
 from drivers.vectornav.entry import VECTORNAV
 from drivers.vectornav.imu import VectorNavImu
+from drivers.vectornav.protocol import ERRORS
 from drivers.vectornav.section import VectorNavSection
 from drivers.vectornav.simulated import VectorNavDevice
-from drivers.vectornav.status import ERRORS
 from hil.config import ConfigError, load_config
 from hil.config.rig_setup import rig_setup
 

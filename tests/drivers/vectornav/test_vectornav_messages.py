@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.serial.bad_frame import BadFrameError
+from drivers.interfaces import BadFrameError
 from drivers.vectornav import protocol
 from drivers.vectornav.protocol import Inertia
 

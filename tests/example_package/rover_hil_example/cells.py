@@ -12,8 +12,7 @@ from drivers.checks import load_problems
 from drivers.device_sections import Baud, LoadReading, LoadsSection, Port
 from drivers.driver_type import Connection, LineLoad, LoadSetup, LoadsType, RigSetup
 from drivers.host import COMPUTER, Alive, Host, line_time_s
-from drivers.interfaces import DeviceError, Health
-from drivers.serial.bad_frame import BadFrameError
+from drivers.interfaces import BadFrameError, DeviceError, Health
 from drivers.serial.listening import ListeningLink, Message, lines
 from drivers.serial.streamed_loads import StreamedLoads
 from drivers.sim.protocol.reading_stream import StreamingDevice

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drivers.extras import install_command
+from drivers.extensions import install_command
 from hil.analysis import open_run
 from hil.analysis.campaign import other_cell, table_text
 from hil.analysis.dataset import MissingPackageError

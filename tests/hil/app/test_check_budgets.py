@@ -1,14 +1,11 @@
 """Bus loads and the latency of a cut, calculated from the config, against the bytes that the drivers really send."""
 
-import msgspec
 import pytest
 
 from drivers.roboclaw.drives import RoboClawDrives
 from drivers.roboclaw.entry import ROBOCLAW
-from drivers.roboclaw.settings import cut_s, in_flight_s
 from drivers.roboteq.drives import RoboteqDrives
 from drivers.roboteq.entry import ROBOTEQ as ROBOTEQ_DRIVER
-from drivers.roboteq.settings import cut_s as roboteq_cut_s
 from hil.app.check.host import bus_loads, cut_latency
 from hil.config import load_config
 from hil.config.rig import Rig
@@ -44,9 +41,9 @@ def parts_ms(config, filter_delay_ms=0.0):
 
 def test_the_stop_of_a_bus_takes_the_line_time_of_its_stop_frame():
     config = sim_wire()
-    given = ROBOCLAW.driver_settings(config.devices.drives, rig_setup(config))
-    (stop,) = RoboClawDrives(given).stop_frames()
-    assert cut_s(given) == pytest.approx(len(stop.frames[0]) * 10 / stop.baud)
+    drives, rig = config.devices.drives, rig_setup(config)
+    (stop,) = RoboClawDrives(drives, rig).stop_frames()
+    assert ROBOCLAW.stop_times_s(drives, rig)[1] == pytest.approx(len(stop.frames[0]) * 10 / stop.baud)
 
 
 def test_buses_stop_at_the_same_time_and_a_faster_line_stops_sooner():
@@ -58,19 +55,12 @@ def test_buses_stop_at_the_same_time_and_a_faster_line_stops_sooner():
     assert quick["transaction in flight"] < one["transaction in flight"]
 
 
-def test_controllers_stopped_one_by_one_wait_for_each_other_s_answers():
-    config = sim_wire()
-    given = ROBOCLAW.driver_settings(config.devices.drives, rig_setup(config))
-    alone = type(given)(**{name: getattr(given, name) for name in given.__struct_fields__} | {"stop_together": False})
-    assert cut_s(alone) > cut_s(given) + 2 * given.buses[0].turnaround_us * 1e-6
-
-
 def test_a_roboteq_is_stopped_by_its_four_bytes():
     config = sim_wire(ROBOTEQ)
-    given = ROBOTEQ_DRIVER.driver_settings(config.devices.drives, rig_setup(config))
-    stop, *_ = RoboteqDrives(given).stop_frames()
+    drives, rig = config.devices.drives, rig_setup(config)
+    stop, *_ = RoboteqDrives(drives, rig).stop_frames()
     assert b"!EX" in stop.frames[0]
-    assert roboteq_cut_s(given) == pytest.approx(4 * 10 / 115200)
+    assert ROBOTEQ_DRIVER.stop_times_s(drives, rig)[1] == pytest.approx(4 * 10 / 115200)
 
 
 def test_every_millisecond_of_a_cut_is_accounted_for():
@@ -84,13 +74,11 @@ def test_every_millisecond_of_a_cut_is_accounted_for():
     assert found["converter's filter"] == 0.75
 
 
-def test_a_cut_waits_for_the_longest_request_at_most_and_for_its_answer_only_where_answers_collide():
+def test_a_cut_waits_for_the_longest_request_at_most():
     config = sim_wire()
-    given = ROBOCLAW.driver_settings(config.devices.drives, rig_setup(config))
-    ramped, answer = 2 + 12 + 2, 1  # command 40
-    assert in_flight_s(given) == pytest.approx(ramped * 10 / 115200)
-    alone = msgspec.structs.replace(given, stop_together=False)
-    assert in_flight_s(alone) == pytest.approx((ramped + answer) * 10 / 115200 + 200e-6)
+    ramped = 2 + 12 + 2  # command 40
+    in_flight_s, _ = ROBOCLAW.stop_times_s(config.devices.drives, rig_setup(config))
+    assert in_flight_s == pytest.approx(ramped * 10 / 115200)
 
 
 def test_a_cut_that_a_dead_man_would_beat_is_not_in_order():

@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from drivers.calibration_sheets import Calibration
 from drivers.interfaces import Health
 from drivers.messages import DaqBlock
+from drivers.section import Calibration
 from hil.app import live_samples
 from hil.app.run import run_experiment
 from hil.cli import run

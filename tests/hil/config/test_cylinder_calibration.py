@@ -11,7 +11,7 @@ from hil.config import ConfigError, load_config
 from hil.config.calibration_sheets import update_sheets
 from hil.config.cylinder_parameters import cylinder_forces
 from hil.config.model_parameters import nominal_rig
-from models.actuators.cylinder_forces import reachable
+from models.actuators.linkage import reachable
 
 BORE_M2 = math.pi / 4.0 * 0.0381**2
 ARM_M = 0.25

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from drivers.joint_scale import HOME
+from drivers.servo_section import HOME
 from hil.app.driver_factory import DriverFactory
 from hil.config import ConfigError, load_config
 from hil.config.rig_setup import rig_setup

@@ -8,9 +8,9 @@ import pytest
 
 from drivers.driver_type import ServoSetup
 from drivers.interfaces import DeviceError
-from drivers.joint_scale import HOME
 from drivers.messages import DriveSample, JointSample, ValveSample
 from drivers.roboclaw.section import RoboClawServosSection
+from drivers.servo_section import HOME
 from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
 from hil.messages.fault import Fault

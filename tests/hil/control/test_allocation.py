@@ -8,8 +8,7 @@ import pytest
 from hil.control.allocation import Allocator
 from hil.control.load_state import SteadyLoads
 from hil.messages.loads import LIMIT_NAMES, LoadGoal, LoadLimits, LoadMode, binding_names
-from models.actuators.cylinder_forces import CylinderForces
-from models.actuators.linkage import Linkage
+from models.actuators.linkage import CylinderForces, Linkage
 from models.rover import rcp
 from models.statics import RoverStatics
 

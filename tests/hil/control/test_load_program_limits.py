@@ -8,8 +8,7 @@ from scipy.linalg import null_space
 
 from hil.control.allocation import Allocation, Allocator
 from hil.messages.loads import LoadGoal, LoadLimits, LoadMode, binding_names
-from models.actuators.cylinder_forces import CylinderForces
-from models.actuators.linkage import Linkage
+from models.actuators.linkage import CylinderForces, Linkage
 from models.rover import rcp
 from models.statics import RoverStatics
 

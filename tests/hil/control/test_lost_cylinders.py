@@ -23,7 +23,7 @@ from hil.experiments.build_cycle import build_cycle
 from hil.runtime.clock import LockstepClock
 from hil.runtime.rig_io import RigIO
 from hil.simulator.build import build_simulated_rig
-from models.actuators.cylinder_forces import reachable
+from models.actuators.linkage import reachable
 from models.rover import rcp
 from models.statics import RoverStatics
 

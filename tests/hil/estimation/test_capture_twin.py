@@ -14,7 +14,7 @@ import gc
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.estimation.observer.rover_twin import make_twin
-from models.kernels.dispatcher import SeparateKernel
+from models.kernels.compiled import SeparateKernel
 
 twin = make_twin(Rig(load_config("sim_capture")))
 before = twin._state.q.copy(), twin._state.v.copy()

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from drivers.modbus.protocol import Function
-from drivers.modbus.settings import Pressures
+from drivers.modbus.section import PressureRegisters
 from drivers.modbus.simulated.relay_board import RelayBoard
+from drivers.modbus.valve_requests import ChamberRegisters
 from hil.config import Config, load_config
 from hil.simulator.memory import RESET, CylindersInMemory, InstrumentInMemory, SimulatorMemory, WheelsInMemory
 from hil.simulator.plant_process import RealtimePlant
@@ -63,7 +64,9 @@ def test_devices_at_the_protocol_level_read_the_noise_of_the_config(tmp_path):
     noise = ("plant.noise.pressure_kPa=0.8", "plant.noise.speed_radps=0.004")
     memory = SimulatorMemory(tmp_path, load_config("sim_normal_force_wire", [*noise, "telemetry.endpoint=''"]))
     plant, wheels = RealtimePlant(memory, START_NS), WheelsInMemory(memory)
-    board = RelayBoard(CylindersInMemory(memory), tuple(range(6)), pressures=Pressures(tuple(range(6)), 100.0))
+    places = {name: place for place, name in enumerate("abcdef")}
+    chambers = ChamberRegisters(PressureRegisters.model_validate({**places, "kPa_per_count": 0.1}), tuple(places))
+    board = RelayBoard(CylindersInMemory(memory), tuple(range(6)), pressures=chambers)
     pressures, speeds = [], []
     for ms in range(150):
         plant.round(START_NS + (ms + 1) * MS)

@@ -2,19 +2,38 @@
 
 import math
 
-import msgspec
 import pytest
 
+from drivers.driver_type import RigSetup, ServoSetup
 from drivers.interfaces import DeviceError
 from drivers.messages import JointCommand
+from drivers.roboclaw.section import RoboClawServosSection
 from drivers.roboclaw.servos import RoboClawServos
-from drivers.roboclaw.settings import Bus, RoboClawServoSettings
 from hil.testing import roboclaw_servos
 
 
-def driver_of(bus, bench, scales=None):
-    places = (Bus(bus.path, bus.baud),), bus.controllers, scales or bus.scales
-    return RoboClawServos(RoboClawServoSettings(*places, timeout_ms=200, slow_hz=20.0), bench.host)
+def driver_of(bus, bench, start="confirmed"):
+    scales = bus.scales
+    names = {None: None, **{place: scale.name for place, scale in enumerate(scales)}}
+    controllers = [{"address": one.address, "m1": names[one.m1], "m2": names[one.m2]} for one in bus.controllers]
+    section = RoboClawServosSection.model_validate(
+        {
+            "driver": "roboclaw",
+            "ports": [bus.path],
+            "baud": bus.baud,
+            "timeout_ms": 200,
+            "counts_per_turn": scales[0].counts_per_turn,
+            "encoder": "absolute" if scales[0].absolute else "incremental",
+            "joints": {scale.name: {"zero": scale.zero} for scale in scales if scale.absolute},
+            "start": start,
+            "controllers": controllers,
+        }
+    )
+    servos = tuple(
+        ServoSetup(one.name, one.start_rad, one.lowest_rad, one.highest_rad, one.rate_radps, one.acceleration_radps2)
+        for one in scales
+    )
+    return RoboClawServos(section, RigSetup(servos=servos, power_hz=20.0), bench.host)
 
 
 @pytest.fixture
@@ -69,8 +88,7 @@ def test_a_loss_of_power_loses_the_zero_of_incremental_encoders_and_not_of_absol
             before.open()
             before.close()
             bus.power_up()
-            unconfirmed = tuple(msgspec.structs.replace(scale, start_rad=None) for scale in bus.scales)
-            servos = driver_of(bus, virtual_bench, unconfirmed)
+            servos = driver_of(bus, virtual_bench, start="")
             if absolute:
                 servos.open()
             else:

@@ -4,15 +4,15 @@ import math
 
 import pytest
 
-from drivers.driver_type import InstrumentSetup
+from drivers.driver_type import InstrumentSetup, RigSetup
 from drivers.interfaces import DeviceError
 from drivers.messages import DriveCommand, ValveCommand
 from drivers.modbus.encoders import ModbusEncoders
-from drivers.modbus.section import ModbusJointsSection
-from drivers.modbus.settings import ModbusValvesSettings
+from drivers.modbus.section import ModbusJointsSection, ModbusValvesSection
 from drivers.modbus.valves import ModbusValves
 from drivers.roboclaw.drives import RoboClawDrives
-from drivers.roboclaw.settings import Bus, RoboClawControllerSettings, RoboClawSettings
+from drivers.roboclaw.section import RoboClawDrivesSection
+from drivers.valve_layout import ValveLayout
 from hil.testing import amplifier, encoders, relay_board, roboclaw, roboteq
 
 ADDRESSES = (0x80, 0x81, 0x82)
@@ -23,11 +23,21 @@ VALVES_OFF, LEFT_EXTENDS = ((False, False), (False, False)), ((True, False), (Fa
 def turning(virtual_bench):
     """Controllers, and the driver of six wheels that turn at 1 rad/s."""
     with roboclaw(ADDRESSES, bench=virtual_bench) as bus:
-        controllers = tuple(
-            RoboClawControllerSettings(0, address, 2 * place, 2 * place + 1) for place, address in enumerate(ADDRESSES)
+        wheels = tuple("abcdef")
+        section = RoboClawDrivesSection.model_validate(
+            {
+                "driver": "roboclaw",
+                "ports": [bus.path],
+                "baud": bus.baud,
+                "counts_per_rev": bus.counts_per_rev,
+                "timeout_ms": 200,
+                "controllers": [
+                    {"address": address, "m1": wheels[2 * place], "m2": wheels[2 * place + 1]}
+                    for place, address in enumerate(ADDRESSES)
+                ],
+            }
         )
-        settings = RoboClawSettings((Bus(bus.path, bus.baud),), controllers, bus.counts_per_rev, timeout_ms=200)
-        drives = RoboClawDrives(settings, virtual_bench.host)
+        drives = RoboClawDrives(section, RigSetup(wheels=wheels), virtual_bench.host)
         drives.open()
         for number, speed in enumerate((0.0, 1.0), start=1):
             drives.write(DriveCommand(number, speed == 0.0, (speed,) * 6))
@@ -86,8 +96,8 @@ def test_two_runs_are_alike_to_the_bit(virtual_bench):
 
 def test_a_valve_goes_off_by_itself_when_nobody_renews_it(virtual_bench):
     with relay_board(baud=19200, bench=virtual_bench) as board:
-        settings = ModbusValvesSettings(port=board.path, coils=(0, 1, 2, 3), baud=board.baud, flash_s=0.5)
-        valves = ModbusValves(settings, virtual_bench.host)
+        section = ModbusValvesSection(driver="modbus", port=board.path, baud=board.baud, flash_on=True)
+        valves = ModbusValves(section, RigSetup(valves=ValveLayout()), virtual_bench.host)
         valves.open()
         for number, powered in enumerate((VALVES_OFF, LEFT_EXTENDS), start=1):
             valves.write(ValveCommand(number, powered))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.contact.cone_motion import add_contact, add_open, add_stuck, begin_step, end_step
-from models.contact.cones import make_cones, prepare
+from models.contact.cones import add_contact, add_open, add_stuck, begin_step, end_step, make_cones, prepare
 
 OPEN, STUCK, OTHER = range(3)
 

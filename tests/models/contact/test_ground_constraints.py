@@ -9,8 +9,13 @@ import pytest
 from scipy.linalg import null_space
 from scipy.optimize import nnls
 
-from models.contact.active_set import find_active, make_rigid_ground
-from models.contact.constraints import effective_kinetic_energy_on_ground, fill_ground_rows, hold_ground
+from models.contact.constraints import (
+    effective_kinetic_energy_on_ground,
+    fill_ground_rows,
+    find_active,
+    hold_ground,
+    make_rigid_ground,
+)
 from models.contact.ground import make_ground_contact
 from models.impact import effective_kinetic_energy
 from models.rover import rcp, rocker_bogie

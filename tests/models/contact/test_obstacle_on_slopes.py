@@ -15,8 +15,17 @@ from models.kernels.bound import BoundArguments
 from models.plant.parameters import RigParameters
 from models.plant.sensing import make_sensing
 from models.terrain import Slope, make_height_map, slope_of
-from models.terrain.stand import into, level_configuration, out_of, seen_from, stand_on
-from models.terrain.surface import axes, plane_axes, surface, uneven_ground
+from models.terrain.surface import (
+    axes,
+    into,
+    level_configuration,
+    out_of,
+    plane_axes,
+    seen_from,
+    stand_on,
+    surface,
+    uneven_ground,
+)
 from models.vehicle import Scene, run_bound
 
 PITCH, ROLL, STEP_S = math.radians(12.0), math.radians(-6.0), 2e-5

@@ -8,12 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad, solve_ivp
 
-from models.contact.laws import LAWS, law_force, make_law
-from models.contact.restitution import (
+from models.contact.laws import (
+    LAWS,
     gonthier_factor,
     hysteretic_restitution,
     kelvin_voigt_damping,
     kelvin_voigt_restitution,
+    law_force,
+    make_law,
 )
 from references.drop import drop
 

@@ -10,7 +10,7 @@ import pytest
 
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
-from models.contact.regions import SoilRegion, make_regions, mixed_resultant, share
+from models.contact.ruts import SoilRegion, make_regions, mixed_resultant, share
 from models.kernels.bound import BoundArguments
 from models.vehicle import Scene, run_bound
 from models.wheel import RigidWheel, Soil

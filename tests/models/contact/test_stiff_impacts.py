@@ -7,9 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from models.contact.laws import LAWS, make_law
+from models.contact.laws import LAWS, gonthier_factor, hysteretic_restitution, kelvin_voigt_restitution, make_law
 from models.contact.obstacle import Obstacle
-from models.contact.restitution import gonthier_factor, hysteretic_restitution, kelvin_voigt_restitution
 from models.impact import effective_kinetic_energy
 from models.vehicle import make_vehicle_state, run
 

@@ -8,7 +8,7 @@ import pytest
 from numba import types
 from numba.core.registry import cpu_target
 
-from models.kernels import dispatcher
+from models.kernels import compiled
 
 MATRIX = types.Array(types.float64, 2, "C")
 
@@ -26,7 +26,7 @@ def test_an_operator_has_the_signature_that_numba_finds_each_time_that_it_is_ask
     context = cpu_target.typing_context
     context.refresh()
     kind = context.resolve_value_type(function)
-    expected = dispatcher._numba_call_type(kind, context, operands, {})
+    expected = compiled._numba_call_type(kind, context, operands, {})
     assert [kind.get_call_type(context, operands, {}) for _ in range(2)] == [expected, expected]
 
 

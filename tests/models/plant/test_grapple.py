@@ -12,10 +12,8 @@ from models.actuators.drive import Drive
 from models.actuators.springs import make_springs
 from models.impact import Payload, capture
 from models.plant.grapple import RIGID_DAMPING, CaptureParameters, Grapple
-from models.rover.arm_names import LATCH
 from models.rover.body_points import body_point
-from models.rover.capture_arm import CaptureArmParameters
-from models.rover.space_arm import EFFECTOR
+from models.rover.space_arm import EFFECTOR, LATCH, CaptureArmParameters
 from models.vehicle import VehicleModel, make_vehicle_state
 
 ARM = CaptureArmParameters()

@@ -13,7 +13,7 @@ from hil.config.model_parameters import nominal_rig, spread, veer
 from hil.config.rig import Rig
 from hil.simulator.build import build_plant
 from models.plant import Plant, Veer
-from models.sensors.snap_back import make_snap_back, snapped
+from models.sensors.disturbance import make_snap_back, snapped
 
 S = 1_000_000_000
 FRONT, HALF_TRACK = 0.5349, 0.4552

@@ -11,8 +11,7 @@ from scipy.linalg import eigh
 
 from models.impact import on_springs
 from models.rover import Body, Rover, TreeBuilder, box, rcp
-from models.rover.bending import bending_modes
-from models.rover.flexible import Boom, add_boom, lobatto, with_flexible_legs
+from models.rover.flexible import Boom, add_boom, bending_modes, lobatto, with_flexible_legs
 from models.rover.space_arm import EFFECTOR, JOINTS, SpaceArm, holding
 from references.boom_frame import Beam, EndBody, frequencies
 

@@ -11,7 +11,7 @@ import pytest
 from models.rover import JunoParameters, RcpParameters, cylinder
 from models.rover.locks import with_joints_at
 from models.rover.own_wheels import OwnWheel, with_own_wheels
-from models.rover.tie_checks import place_at_zero
+from models.rover.ties import place_at_zero
 
 RCP = RcpParameters()
 

@@ -14,7 +14,7 @@ from models.rover.imported import imported
 from models.rover.links import rotation_of
 from models.rover.locks import locked
 from models.rover.reduction import reduce
-from models.rover.tie_checks import place_at_zero
+from models.rover.ties import place_at_zero
 from models.rover.urdf import to_urdf
 from models.rover.urdf_reader import read_urdf
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from models.terrain.nearest import row_for
+from models.terrain.profile import row_for
 
 
 def test_a_table_keeps_the_nearest_of_all_that_came():

@@ -9,8 +9,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from models.actuators.drive import Drive
-from models.contact.active_set import make_rigid_ground
 from models.contact.compliant import make_compliant_ground
+from models.contact.constraints import make_rigid_ground
 from models.contact.ground import Ground
 from models.contact.laws import make_law
 from models.kernels.bound import BoundArguments

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import brentq
 
 from models.wheel import FlexibleWheel, RigidWheel, Ring, Soil
-from models.wheel.digging import dug_after, dug_by
+from models.wheel.shear_law import dug_after, dug_by
 from models.wheel.soil import sheared_by_grousers
 
 SAND = {"stiffness": 1.2e6, "exponent": 0.9, "friction_angle": 0.52, "rebound": 0.1, "slip_modulus": 0.2}

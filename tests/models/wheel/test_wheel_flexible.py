@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import brentq
 
 from models.wheel import FlexibleWheel, RigidWheel, Ring, Soil, flexible_table
-from models.wheel.flexible_equilibrium import (
+from models.wheel.flexible_ring import (
     NoEquilibriumError,
     Rims,
     _imbalance,
@@ -16,8 +16,8 @@ from models.wheel.flexible_equilibrium import (
     balance_at_slip,
     resultants_of,
     rims,
+    shear_strength,
 )
-from models.wheel.flexible_load import shear_strength
 
 R, B = 0.125, 0.1
 SAND = Soil(1.783e6, 0.75, cohesion=200.0, friction_angle=0.52, rebound=0.1, slip_modulus=0.185, shear_modulus=0.005)
@@ -156,6 +156,6 @@ def test_a_wheel_above_the_soil_feels_nothing() -> None:
 
 
 def test_a_ring_that_no_shape_balances_is_refused_with_its_stiffnesses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("models.wheel.flexible_equilibrium._MOST_STEPS", 1)
+    monkeypatch.setattr("models.wheel.flexible_ring._MOST_STEPS", 1)
     with pytest.raises(NoEquilibriumError, match=r"bending stiffness 0.5 N m\^2 and hub stiffness 3000 N/m a radian"):
         balance(wheels(0.02), np.array(0.0))

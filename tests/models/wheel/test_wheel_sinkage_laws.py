@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from models.wheel import PRESETS, RigidWheel
-from models.wheel.sinkage_laws import Bekker, BernsteinGoriatchkin, Ishigami, MeirionGriffithSpenko, Reece, SinkageLaw
+from models.wheel.soil import Bekker, BernsteinGoriatchkin, Ishigami, MeirionGriffithSpenko, Reece, SinkageLaw
 
 RADIUS, WIDTH, DEPTH = 0.2, 0.1, 0.03
 REST = {"friction_angle": 0.5, "rebound": 0.1, "slip_modulus": 0.2}

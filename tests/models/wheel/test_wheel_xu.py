@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from models.wheel import RigidWheel, Soil
-from models.wheel.sinkage_laws import Reece
+from models.wheel.soil import Reece
 from references import wheel_stresses
 
 RADIUS, WIDTH = 0.15, 0.16

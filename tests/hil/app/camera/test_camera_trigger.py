@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from drivers.driver_type import RigSetup
 from drivers.messages import ValveCommand
-from drivers.modbus.settings import ModbusValvesSettings
+from drivers.modbus.section import ModbusValvesSection
 from drivers.modbus.valves import ModbusValves
 from drivers.valve_layout import ValveLayout
 from hil.analysis.command_checks import cut_in_safe
@@ -77,7 +78,7 @@ def test_a_cut_is_written_before_the_trigger():
 
 def test_no_driver_takes_a_command_with_the_trigger_on_for_the_safe_one():
     layout = ValveLayout(("left",), ("extend",), trigger=True)
-    valves = ModbusValves(ModbusValvesSettings("port", (0, 4), layout))
+    valves = ModbusValves(ModbusValvesSection(driver="modbus", camera_trigger=4), RigSetup(valves=layout))
     valves.write(ValveCommand(1, ((False, False),), trigger=True))
     assert valves._target == [False, False]
     valves.write(ValveCommand(2, ((False, False),)))

@@ -12,7 +12,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from drivers.extras import install_command
+from drivers.extensions import install_command
 from drivers.interfaces import DeviceError
 from hil.app.page import server as server_module
 from hil.app.page.server import PageServer

@@ -10,8 +10,7 @@ from hil.simulator.stepping import layout
 from hil.simulator.stepping.layout import BadMessage, Sizes
 from hil.simulator.stepping.service import ContactDoor
 from models.contact.compliant import make_compliant_ground
-from models.contact.laws import make_law
-from models.contact.restitution import gonthier_factor
+from models.contact.laws import gonthier_factor, make_law
 from models.terrain.given_contacts import DAMPING, FRICTION, NORMAL, OFFSET, make_given_contacts, nearest_plane
 
 NAN = math.nan

@@ -1,0 +1,85 @@
+"""What motor controllers of several makers have in common: their driver types, and what they measure of their power."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pkgutil import resolve_name
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+import msgspec
+from typing_extensions import override
+
+from drivers.checks import load_problems, timeout_problems
+from drivers.device_sections import DeviceSection
+from drivers.driver_type import MotorsType, RigSetup
+from drivers.messages import PowerSample
+from drivers.section import Problem
+
+S = TypeVar("S", bound=DeviceSection)
+
+
+class MotorControllersType(MotorsType[S]):
+    """Wheel drives or servos on dual controllers, which stop by themselves without a command.
+
+    Attributes:
+        motor_layout: module and class of their motors by index, like `package.module:Class`.
+        timeout_key: key of the time after which a controller stops by itself [ms].
+        line_keys: keys that the load of a line depends on, below the device.
+        endpoint: name of a line in a simulated rig.
+    """
+
+    motor_layout: ClassVar[str]
+    timeout_key: ClassVar[str]
+    line_keys: ClassVar[tuple[str, ...]]
+    endpoint: ClassVar[str]
+
+    def motors(self, section: S, rig: RigSetup) -> Any:
+        """The wheels or joints that are connected: an instance of `motor_layout`."""
+        return resolve_name(self.motor_layout)(section, rig)
+
+    @override
+    def busy(self, section: S, rig: RigSetup) -> float:
+        return float(self.motors(section, rig).budget)
+
+    @override
+    def timeout(self, section: S) -> tuple[str, float]:
+        return self.timeout_key, getattr(section, self.timeout_key)
+
+    @override
+    def stop_times_s(self, section: S, rig: RigSetup) -> tuple[float, float]:
+        motors = self.motors(section, rig)
+        return motors.in_flight_s, motors.cut_s
+
+    def supplies(self, section: S) -> tuple[str, ...]:
+        """Returns the name of each controller's supply voltage."""
+        return tuple(f"controller_{number}" for number, _ in enumerate(section.controllers, start=1))  # type: ignore[attr-defined]
+
+    def load_problems(self, section: Any, rig: RigSetup) -> Iterator[Problem]:
+        """Lines that are too busy, and set-points that come too seldom."""
+        depends_on = tuple(f"devices.{self.role}.{key}" for key in self.line_keys)
+        yield from load_problems(self.role, section.baud, self.line_loads(section, rig), depends_on)
+        yield from timeout_problems(*self.timeout(section), section.rate_hz, self.role)
+
+
+class ControllerPower(NamedTuple):
+    """Newest readings of one controller.
+
+    Attributes:
+        t_ns: when the oldest was taken [ns]; -1 before all have been.
+        readings: by field of `PowerSample`: of its motors by wheel, or one number of the controller.
+    """
+
+    t_ns: int
+    readings: Mapping[str, float | Mapping[int, float]]
+
+
+def power_sample(controllers: Iterable[ControllerPower]) -> PowerSample:
+    """The readings of all controllers, which are of one kind and together have every wheel."""
+    each = tuple(controllers)
+    fields: dict[str, Any] = {}
+    for field in each[0].readings:
+        values = [state.readings[field] for state in each]
+        by_wheel = {wheel: value for item in values if isinstance(item, Mapping) for wheel, value in item.items()}
+        fields[field] = tuple(by_wheel[wheel] for wheel in sorted(by_wheel)) if by_wheel else tuple(values)
+    unread = PowerSample.unread(len(fields["current_A"]), len(each))
+    return msgspec.structs.replace(unread, t_ns=min(state.t_ns for state in each), **fields)
