@@ -5,7 +5,7 @@ import pytest
 
 from hil.ipc.run_memory import LateAction
 from hil.messages.schema import event_row, triggers_capture
-from hil.processes.disturbances import INTERRUPTED, LONG, beside, late_event, long_tick_event, stall_event
+from hil.processes.disturbances import INTERRUPTED, LONG, disturbances_near, late_event, long_tick_event, stall_event
 from hil.realtime.clock import Stall
 from hil.realtime.long_ticks import LongTick
 
@@ -51,18 +51,18 @@ def test_a_simulated_rig_names_the_device_that_was_late():
 
 def test_beside_a_fault_stands_the_longest_stall_that_it_can_come_from():
     events = np.concatenate([stall(1000, 31), stall(900, 5), stall(100, 80), stall(2000, 90)])
-    assert beside(events, 1040 * MS) == "; beside it: this machine stood still for 31 ms at 1.000 s"
+    assert disturbances_near(events, 1040 * MS) == "; disturbances_near it: this machine stood still for 31 ms at 1.000 s"
 
 
 def test_beside_a_fault_stands_what_the_simulated_rig_was_late_by_too():
-    words = beside(np.concatenate([stall(1000, 31), late(1010, 25)]), 1040 * MS)
-    assert words.endswith("; beside it: simulated rig late by 25 ms at 1.010 s (roboclaw)")
+    words = disturbances_near(np.concatenate([stall(1000, 31), late(1010, 25)]), 1040 * MS)
+    assert words.endswith("; disturbances_near it: simulated rig late by 25 ms at 1.010 s (roboclaw)")
     assert "31 ms" in words
 
 
 def test_a_fault_with_nothing_beside_it_is_a_fault_of_the_controller_or_the_devices():
     other = event_row(13, "link_lost", 1000, 1000 * MS, detail="no answer")
-    assert beside(np.concatenate([other, stall(100, 80)]), 1000 * MS) == ""
+    assert disturbances_near(np.concatenate([other, stall(100, 80)]), 1000 * MS) == ""
 
 
 @pytest.mark.parametrize(
@@ -96,5 +96,5 @@ def test_the_words_of_the_longest_tick_fit_into_an_event():
 
 
 def test_an_interrupted_tick_stands_beside_a_fault_and_one_that_computed_too_long_does_not():
-    assert "took 25.0 ms" in beside(long_tick(1000, 25.0, 0.2), 1030 * MS)
-    assert beside(long_tick(1000, 25.0, 24.0), 1030 * MS) == ""
+    assert "took 25.0 ms" in disturbances_near(long_tick(1000, 25.0, 0.2), 1030 * MS)
+    assert disturbances_near(long_tick(1000, 25.0, 24.0), 1030 * MS) == ""
