@@ -20,7 +20,7 @@ import numpy as np
 
 from hil.app.run import run
 from hil.config import load_config
-from hil.control.allocation import Allocator
+from hil.control.normal_force import Allocator
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import kernel
 from models.statics.quadratic_program import QuadraticProgram, make_quadratic_program, solve_quadratic_program

@@ -23,7 +23,7 @@ import numpy as np
 
 from hil.app.run import run
 from hil.config import load_config
-from hil.experiments.motion_summary import NORMAL
+from hil.experiments.summary import NORMAL
 from hil.simulator.ground_truth import GroundTruth
 from models.plant.motion_history import TIME, X
 

@@ -14,10 +14,8 @@ __version__: str  # of hil.version, which asks git in a checkout: when it is fir
 
 if TYPE_CHECKING:
     from hil.api.operated import OperatedRig, operate
-    from hil.api.recorded import IdentifiedSoil, Runs, identify, open, runs
-    from hil.api.result import Result
-    from hil.api.running import load, run
-    from hil.api.sweeping import Sweep, sweep
+    from hil.api.result import IdentifiedSoil, Result, Runs, identify, open, runs
+    from hil.api.running import Sweep, load, run, sweep
     from hil.config.checked_config import Config
     from hil.config.problems import ConfigError
 
@@ -42,18 +40,18 @@ __all__ = [
 _PLACES = {
     "Config": "hil.config.checked_config",
     "ConfigError": "hil.config.problems",
-    "IdentifiedSoil": "hil.api.recorded",
+    "IdentifiedSoil": "hil.api.result",
     "OperatedRig": "hil.api.operated",
     "Result": "hil.api.result",
-    "Runs": "hil.api.recorded",
-    "Sweep": "hil.api.sweeping",
-    "identify": "hil.api.recorded",
+    "Runs": "hil.api.result",
+    "Sweep": "hil.api.running",
+    "identify": "hil.api.result",
     "load": "hil.api.running",
-    "open": "hil.api.recorded",
+    "open": "hil.api.result",
     "operate": "hil.api.operated",
     "run": "hil.api.running",
-    "runs": "hil.api.recorded",
-    "sweep": "hil.api.sweeping",
+    "runs": "hil.api.result",
+    "sweep": "hil.api.running",
 }
 
 

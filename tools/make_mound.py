@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from hil.config.scan.mound import mound_points
+from hil.config.scan.grid import mound_points
 
 SEED = 1
 

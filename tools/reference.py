@@ -22,7 +22,7 @@ from drivers.registry import BUILT_IN
 from drivers.reported import StatusTable
 from hil.config import load_config
 from hil.config.error_messages import KINDS, allowed, resolved, whole_schema
-from hil.config.key_descriptions import default_of, is_section, keys_of, kinds_of
+from hil.config.operator_settings import default_of, is_section, keys_of, kinds_of
 from hil.experiments.base import Experiment
 from hil.experiments.registry import BUILT_IN as EXPERIMENTS
 from hil.experiments.summary_table import EVERY_RUN, SummaryKey

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hil.experiments.registry import BUILT_IN
-from hil.ipc.operator import CommandMemory
 from hil.ipc.run_memory import RunMemory
+from hil.ipc.shared_types import CommandMemory
 from hil.messages.signals import PHASES
 from hil.runtime.loop import Cycle
 

@@ -12,8 +12,7 @@ import numpy as np
 from outputs import Outputs, outputs
 
 from hil.config import load_config
-from hil.config.rig import Rig
-from hil.config.steady_drive import best_state, steady_drive
+from hil.config.rig import Rig, best_state, steady_drive
 from models.contact.ground import Ground
 from models.contact.ruts import make_ruts
 from models.gravity import EARTH_GRAVITY

@@ -22,8 +22,8 @@ from scipy.signal import filtfilt, iirnotch
 from hil.app.run import run
 from hil.config import load_config
 from hil.experiments.impact.sensing import sensor_channels
-from hil.signals.channels import half_width
 from hil.signals.impact import MeasuredImpact, UncertainValue, measure_impact
+from hil.signals.traces import half_width
 from hil.simulator.ground_truth import GroundTruth
 
 PAGE = "docs/explanation/sensing.md"

@@ -21,8 +21,7 @@ from scipy import stats
 
 import hil
 from hil.config import load_config
-from hil.config.rig import Rig
-from hil.config.steady_drive import best_state, steady_drive
+from hil.config.rig import Rig, best_state, steady_drive
 from hil.estimation.soil.soil_filter import (
     LOAD_GAIN,
     PULL_GAIN,

@@ -18,7 +18,7 @@ from scipy import stats
 
 from hil.campaign.sweep import expand_sweep, run_sweep
 from hil.campaign.workers import process_pool, this_process
-from hil.config.kernel_kinds import one_of_each_kind
+from hil.config.rig import one_of_each_kind
 
 # Speeds and not duties: on a slope the gears are self-locking, because the rover stands there before it drives.
 ALL = (

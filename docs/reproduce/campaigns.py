@@ -11,12 +11,11 @@ from scipy import stats
 from trials import STUDY, Row, Section, impact, new_figure, parameters, span
 
 from hil.app.run import run
-from hil.campaign.expand import expand
-from hil.campaign.plan import load_plan
+from hil.campaign.plan import expand, load_plan
 from hil.campaign.trial import Job, TrialResult
 from hil.campaign.workers import process_pool, run_jobs, this_process
 from hil.config import Config, load_config
-from hil.config.kernel_kinds import one_of_each_kind
+from hil.config.rig import one_of_each_kind
 from hil.experiments.impact.experiment import ImpactState
 
 QUIET = "telemetry.endpoint=''"

@@ -19,7 +19,7 @@ from numpy.polynomial import Polynomial
 
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
-from hil.config.scan.mound import mound_height
+from hil.config.scan.grid import mound_height
 from models.actuators.drive import Motor
 from models.kernels.bound import BoundArguments
 from models.kernels.compiled import FloatArray

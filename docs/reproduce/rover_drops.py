@@ -10,7 +10,7 @@ from hil.bench.bench_models import mujoco_rover
 from hil.config import Config, load_config
 from hil.config.model_parameters import nominal_rig
 from hil.config.rig import Rig
-from hil.experiments.crossing.drop_force import drop_force
+from hil.experiments.crossing.experiment import drop_force
 from models.kernels.bound import BoundArguments
 from models.kernels.compiled import FloatArray
 from models.rover import exomars

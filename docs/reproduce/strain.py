@@ -9,8 +9,7 @@ from campaigns import GROUNDS, MARKS, QUIET, summaries
 from scipy import stats
 from trials import STUDY, Row, Section, new_figure, parameters
 
-from hil.campaign.expand import expand
-from hil.campaign.plan import load_plan
+from hil.campaign.plan import expand, load_plan
 from hil.config import Config
 
 LINKS: tuple[Literal["rear", "bottom"], ...] = ("rear", "bottom")

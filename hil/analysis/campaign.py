@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hil.config.json_io import read_json
+from hil.config.files import read_json
 from hil.config.text_io import no_formula, write_rows
 from hil.config.unchecked_config import fingerprint
 from hil.recording.run_folder import FolderError, file_in

@@ -20,7 +20,7 @@ from hil.messages.signals import AGE
 from hil.processes.disturbances import NOTICED_WITHIN_NS, longest_near
 from hil.recording import OpenRecord, RecordError, open_trial
 from hil.recording.run_folder import recorded_run
-from hil.recording.tick_logger import carried_fault
+from hil.recording.sinks import carried_fault
 from hil.runtime.loop import TICKS_AFTER_FAULT
 from hil.safety.fault_table import FAULT_TABLE, FaultRow, ReactionTimes
 

@@ -29,8 +29,8 @@ from hil.experiments.impact.acceptance import Evidence, judge, quality_rows, ref
 from hil.experiments.impact.sensing import impact_in, measured_keys, peak_keys, sensor_channels
 from hil.experiments.summary import finite
 from hil.messages.stages import Estimate, Samples
-from hil.signals.channels import SensorChannels
 from hil.signals.impact import MeasuredImpact
+from hil.signals.traces import SensorChannels
 
 Floats = NDArray[np.float64]
 _MOST_FILE_BYTES, _MOST_SAMPLES = 2**28, 2**24

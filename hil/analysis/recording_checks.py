@@ -17,12 +17,12 @@ from hil.config.unchecked_config import fingerprint
 from hil.messages.check import Check
 from hil.messages.fault import Fault
 from hil.messages.layout import SAMPLED, Layout
+from hil.messages.link_messages import EVENT, IMPACT
 from hil.messages.operator_input import is_command
-from hil.messages.schema import EVENT, IMPACT
 from hil.messages.signals import as_recorded, block_dtype, tick_dtype
 from hil.recording import OpenRecord
 from hil.recording.content import Recorded, SampleSet, block_rows, in_blocks
-from hil.recording.tick_logger import LATCHED_BEFORE
+from hil.recording.sinks import LATCHED_BEFORE
 
 _FAULTS = {(int(fault), fault.name.lower().encode()) for fault in Fault}
 _IMPACTS = {(0, IMPACT.encode())}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from drivers.messages import DaqBlock
-from hil.analysis.digests import mismatch
+from hil.analysis.dataset import mismatch
 from hil.analysis.recorded_inputs import (
     NEVER,
     CannotReplayError,
@@ -30,8 +30,7 @@ from hil.messages.fault import Alarm, Fault
 from hil.recording import OpenRecord, RecordError, open_trial
 from hil.recording.content import Recorded, in_blocks
 from hil.recording.run_folder import recorded_run, summary_of
-from hil.recording.sinks import MemorySink
-from hil.recording.tick_logger import carried_fault
+from hil.recording.sinks import MemorySink, carried_fault
 from hil.runtime.loop import Cycle
 from hil.safety.fault_table import EXTERNAL_FAULTS, only_marks
 from hil.version import running_version

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from drivers.registry import loads_driver
 from hil.analysis import command_checks, recording_checks
-from hil.analysis.digests import digest_checks
+from hil.analysis.dataset import digest_checks
 from hil.analysis.recompute import NO_ROOM, Recomputed, disagreements, lacking_keys, peaks_as_read, recompute
 from hil.analysis.recording_checks import schema_mismatch, text_fingerprint, wrong_channels
 from hil.analysis.replay import Progress
 from hil.config import Config, ConfigError, parse_config
 from hil.config.rig import Rig
 from hil.config.schema.devices import DevicesConfig
-from hil.experiments.impact.release import Release
+from hil.experiments.impact.predicted_force import Release
 from hil.ipc.run_memory import FOLDER
 from hil.messages.check import Check
 from hil.messages.fault import DEAD_MAN_NS

@@ -24,8 +24,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from hil.api.notebook import figures_as_pictures, shown_in_cell
-from hil.api.recorded import open as open_run
 from hil.api.result import Result
+from hil.api.result import open as open_run
 from hil.api.running import Progress, lines_to
 from hil.config import Config, ConfigError, Problem, load_config
 from hil.messages.signals import TICK

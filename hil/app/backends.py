@@ -1,33 +1,38 @@
-"""A rig whose devices, recorder and watchdog are processes of their own (`hil.app.backend.Backend`)."""
+"""A rig whose devices, recorder and watchdog are processes; one run at a time uses it."""
 
 from __future__ import annotations
 
+import errno
+import hashlib
+import os
 import shutil
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
 from drivers.interfaces import DeviceError
+from drivers.registry import driver_of
+from drivers.serial.ports import holders
 from hil.analysis.recovery import NothingToRecoverError, recover
-from hil.app.backend import THIS_COMPUTER, Backend, Platform
 from hil.app.console import Console
 from hil.app.driver_factory import DriverFactory, at_endpoints
 from hil.app.pace_check import refuse_slow_links
-from hil.app.rig_lock import RigLock
-from hil.app.run_loop import record_meta
+from hil.app.run_loop import THIS_COMPUTER, Backend, Platform, record_meta
 from hil.app.warm_up import warm_up
 from hil.config.rig import Rig
+from hil.config.schema.devices import DevicesConfig
 from hil.experiments.build_cycle import MakeExperiment, build_cycle
 from hil.ipc.run_memory import FOLDER, RECORDER, LateAction, RunMemory, healths, late_since, write_stops
 from hil.ipc.shared_devices import shared_device
-from hil.ipc.shared_types import START
+from hil.ipc.shared_types import START, peer_pid
 from hil.messages.fault import Event
 from hil.messages.layout import COMMANDED, ROLES
 from hil.processes.disturbances import late_event, late_words, long_tick_event, stall_event
@@ -41,6 +46,98 @@ from hil.runtime.rig_io import RigIO
 from hil.simulator.connection import Endpoints
 from hil.simulator.control_socket import RigControl
 from hil.simulator.ground_truth import GroundTruth, truth_answer
+
+# Largest number of refused runs that can read the owner's process id.
+_ASKING = 128
+
+
+class RigLock:
+    """Locks every port and NI device of a real rig, until this process ends or the lock is closed.
+
+    Each lock is a socket in the abstract namespace: the kernel removes it with the process, however that ends, and
+    reports the owner to other processes. It works on this computer only; NI's driver refuses a chassis that another
+    computer has reserved.
+
+    Other programs do not ask for these locks: a serial port that one of them has open is refused, with its name.
+
+    Args:
+        rig: of the config, whether it is real; simulated devices need no lock, or have another one (`ControlServer`).
+
+    Raises:
+        DeviceError: another process has locked one of them, or another program has a port open.
+    """
+
+    def __init__(self, rig: str, devices: DevicesConfig | None) -> None:
+        self._sockets: list[socket.socket] = []
+        if rig != "real" or devices is None:
+            return
+        try:
+            for place in dict.fromkeys(_places(devices)):
+                self._take(place)
+                if place.startswith("/"):
+                    _refuse_foreign(place)
+        except BaseException:
+            self.close()
+            raise
+
+    def _take(self, place: str) -> None:
+        held = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._sockets.append(held)
+        try:
+            held.bind(_address(place))
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+            raise DeviceError(
+                f"{place}: process {_owner(place)} is running on this rig: wait until it ends or stop it (Ctrl-C there)"
+            ) from None
+        held.listen(_ASKING)
+
+    def close(self) -> None:
+        """Release all locks; may be called twice."""
+        for held in self._sockets:
+            held.close()
+        self._sockets.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _refuse_foreign(port: str) -> None:
+    """Raises DeviceError: what another program sends on this port could move the rig."""
+    if found := holders(port):
+        raise DeviceError(
+            f"{port}: {' and '.join(found)} has this port open, and could drive its devices: close that program first "
+            "(a terminal, the maker's program, ModemManager), and start again"
+        )
+
+
+def _owner(place: str) -> str:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+        asking.setblocking(False)
+        try:
+            asking.connect(_address(place))
+        except OSError:  # the owner has just ended, or too many processes have asked
+            return "(not known)"
+        return str(peer_pid(asking))
+
+
+def _address(place: str) -> bytes:
+    return b"\0rover-hil/" + hashlib.sha256(place.encode()).hexdigest().encode()
+
+
+def _places(devices: DevicesConfig) -> Iterator[str]:
+    """The devices of a rig, each by one unique name, independent of symbolic links and letter case."""
+    for section in devices.sections():
+        for connection in driver_of(section).connections(section):
+            if connection.network:
+                yield f"UDP {connection.name.lower()}"
+            else:
+                yield os.path.realpath(connection.name) if connection.server is None else connection.reserved
+
 
 Progress = Callable[[str], None]
 # From the last preparation to t_ns = 0.

@@ -16,22 +16,26 @@ from hil.config.schema.ground_and_obstacle import GroundConfig, SoilConfig
 from hil.config.schema.instruments import MotionConfig
 from hil.signals.alignment import (
     EVEN_M,
+    Floats,
     Number,
+    Readings,
     StraightDrive,
     Travel,
     at_rest,
     levelled,
+    new_readings,
     noise_of,
     relative_turn,
+    rotation,
     sheared,
     standing,
     standing_attitude,
     straight_drive,
     turn_from_drive,
+    unit,
     yaw_from_drive,
 )
 from hil.signals.calibration_fits import CalibrationError
-from hil.signals.instrument_readings import Floats, Readings, new_readings, rotation, unit
 from models.gravity import GRAVITY_MPS2
 
 # A mean specific force further from gravity than this share is not that of a unit that stands.

@@ -10,9 +10,8 @@ from typing import Any
 
 from typing_extensions import override
 
-from hil.app.backend import Backend
 from hil.app.console import Console
-from hil.app.run_loop import record_meta, simulated_rig_io
+from hil.app.run_loop import Backend, record_meta, simulated_rig_io
 from hil.app.warm_up import warm_up
 from hil.config.rig import Rig
 from hil.experiments.build_cycle import build_cycle

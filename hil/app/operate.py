@@ -9,12 +9,10 @@ from functools import partial
 from pathlib import Path
 
 from drivers.interfaces import DeviceError
-from hil.app.backend import Backend
-from hil.app.changes import CampaignRuns, Changes, CommandRefusedError, Show
 from hil.app.console import Console
-from hil.app.resident import LatchedFaults, Resident, RunOutcome
+from hil.app.resident import CampaignRuns, Changes, CommandRefusedError, LatchedFaults, Resident, RunOutcome, Show
 from hil.app.run import begin_again, open_backend, summarise_what_there_is
-from hil.app.run_loop import Signals
+from hil.app.run_loop import Backend, Signals
 from hil.config import ConfigError
 from hil.config.operator_settings import Settings
 from hil.config.rig import Rig

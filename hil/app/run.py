@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.interfaces import DeviceError
-from hil.analysis.recovered_summary import summarise_afterwards
-from hil.app.backend import THIS_COMPUTER, Backend, Platform
+from hil.analysis.recompute import summarise_afterwards
 from hil.app.backends import RealtimeBackend, SimulatedRigLateError
 from hil.app.console import Console
 from hil.app.lockstep_backend import LockstepBackend
 from hil.app.resident import Resident, RunOutcome, exit_code
-from hil.app.run_loop import Signals, simulated_rig_io
+from hil.app.run_loop import THIS_COMPUTER, Backend, Platform, Signals, simulated_rig_io
 from hil.app.warm_up import warm_up
 from hil.config import Config
 from hil.config.rig import Rig

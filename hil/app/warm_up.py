@@ -17,8 +17,7 @@ import typer
 
 from hil.app.run_loop import simulated_rig_io
 from hil.config import Config, load_config
-from hil.config.kernel_kinds import kernel_kind
-from hil.config.rig import Rig
+from hil.config.rig import Rig, kernel_kind
 from hil.estimation.estimator import Estimator
 from hil.estimation.observer import make_twin
 from hil.experiments.registry import experiment_named

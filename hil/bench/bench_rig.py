@@ -30,7 +30,7 @@ from hil.config.rig import Rig
 from hil.processes.disturbances import disturbances_near
 from hil.realtime.rights import Memory
 from hil.recording import read_trial
-from hil.recording.tick_logger import CutTimes, parts_ms
+from hil.recording.sinks import CutTimes, parts_ms
 from hil.safety.arming import NotArmedError
 from hil.simulator.connection import read_endpoints, spawn_simulator
 from hil.simulator.control_socket import ControlClient

@@ -1,26 +1,52 @@
-"""Repeated impacts through real drivers and simulated devices in virtual time: what bytes and periods alone take."""
+"""Times from an impact to the cut, in virtual time, and the impacts of a rig in real time."""
 
 from __future__ import annotations
 
 import random
+import sys
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
 
+from drivers.interfaces import DeviceError
 from hil.app.backends import RealtimeBackend
 from hil.app.run_loop import Signals, run_loop
 from hil.app.virtual.virtual_rig import VirtualComputer
-from hil.bench.impact_injector import AFTER
 from hil.config.rig import Rig
 from hil.control.wheel_speed import DirectSetPoints
 from hil.experiments.base import ArmingChecks, Experiment
 from hil.experiments.impact.experiment import ImpactState
 from hil.messages.stages import ByWheel, Estimate, Goal, Prediction, Samples
 from hil.realtime import RightsWanted
-from hil.recording.tick_logger import CutTimes
+from hil.recording.sinks import CutTimes
+from hil.simulator.control_socket import ControlClient
+
+# The step ends during the pause after a cut; in the rest of it the channels are zeroed and the rig runs again.
+STEP_S = 0.08
+REST_S = 0.55
+SPREAD_S = 0.1
+AFTER = 300  # samples, 10 ms of them at 30 kHz
+
+
+def inject_impacts(path: str, channel: str, volts: str, seed: str) -> None:
+    """Inject steps of so many volts until killed; the path is that of the control socket."""
+    chance = random.Random(int(seed))
+    sys.stdin.readline()
+    try:
+        with ControlClient(path) as control:
+            while True:
+                time.sleep(REST_S + SPREAD_S * chance.random())
+                # at any position in a block: the simulated rig sends its samples in groups of a millisecond
+                control.ask("step", channel=channel, volts=float(volts), after=chance.randrange(AFTER))
+                time.sleep(STEP_S)
+                control.ask("clear_steps")
+    except DeviceError:  # the rig has been stopped
+        return
+
 
 # Pause after a cut: the sensor returns to rest, and the channels are zeroed again.
 PAUSE_NS = 150_000_000

@@ -10,14 +10,12 @@ from typing import Any
 
 from typing_extensions import override
 
-from hil.app.changes import CampaignRuns
 from hil.app.console import Console, ConsoleQuestion
-from hil.app.resident import LatchedFaults
+from hil.app.resident import CampaignRuns, LatchedFaults
 from hil.app.run import run_experiment
 from hil.campaign.folder import locked
 from hil.campaign.guided import NoAnswerError, Operator, Question, run_guided
-from hil.campaign.plan_choice import PlanChoice
-from hil.campaign.run import CampaignStop, interrupted
+from hil.campaign.run import CampaignStop, PlanChoice, interrupted
 from hil.config import Config
 from hil.messages.operator_input import Campaign, ClearFault, EStop, OperatorCommand, Start, Stop, Verdict
 from hil.recording.run_folder import run_folder
@@ -92,7 +90,7 @@ class CommandedOperator(Operator):
 
 
 class CommandedCampaign(CampaignRuns):
-    """A campaign that starts, pauses and ends by commands (`hil.app.changes.CampaignRuns`).
+    """A campaign that starts, pauses and ends by commands (`hil.app.resident.CampaignRuns`).
 
     Args:
         plans: the chosen plan, and those that are offered.

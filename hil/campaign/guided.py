@@ -17,8 +17,8 @@ from typing import Any, Protocol
 
 from typing_extensions import override
 
-from hil.campaign.expand import PlannedTrial
 from hil.campaign.folder import Trial
+from hil.campaign.plan import PlannedTrial
 from hil.campaign.run import CampaignOrder, CampaignProgress, CampaignStop, ProgressReporter, begin, interrupted
 from hil.config import Config
 from hil.config.files import replacing

@@ -1,17 +1,16 @@
-"""A campaign of simulated trials: resumed where it stopped, repeated where a trial faulted, whole at any time."""
+"""A campaign of simulated trials, which continues where it stopped; the plans to choose from."""
 
 from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeAlias
 
 from hil.analysis.campaign import contradictions, read_campaign
-from hil.campaign.expand import PlannedTrial
 from hil.campaign.folder import (
     CampaignFolder,
     Trial,
@@ -22,10 +21,12 @@ from hil.campaign.folder import (
     trial_of,
     write_files,
 )
-from hil.campaign.plan import Plan
+from hil.campaign.plan import Plan, PlannedTrial, shipped_plans
 from hil.campaign.trial import Job, TrialResult
 from hil.campaign.workers import Workers, run_jobs
 from hil.config import Config
+from hil.config.files import read_text
+from hil.config.text_io import MOST_BYTES, read_yaml
 from hil.config.unchecked_config import fingerprint
 from hil.recording.run_folder import verdict_of
 from hil.version import running_version
@@ -277,3 +278,62 @@ def interrupted(summary: dict[str, Any]) -> bool:
 def last_attempts(trials: Sequence[Trial]) -> list[Trial]:
     """The last attempt of each trial."""
     return list({trial["number"]: trial for trial in trials}.values())
+
+
+# Makes the campaign of a plan: its source or the plan as it was read, overrides of the config, and a seed (None: that
+# of the command line).
+# Raises ConfigError.
+MakeCampaign: TypeAlias = Callable[[str | Plan, Sequence[str], Any], CampaignOrder]
+# Files of a folder that are looked at, at most.
+_MOST_FILES = 200
+
+
+class PlanChoice:
+    """The chosen plan, and those that may be chosen.
+
+    Args:
+        make: see `MakeCampaign`.
+        offered: sources of the plans by the names that operators know.
+        name: of the chosen one; None: none is.
+
+    Raises:
+        ConfigError: the chosen plan or its trials are not in order.
+    """
+
+    def __init__(self, make: MakeCampaign, offered: Mapping[str, str], name: str | None = None) -> None:
+        self._make, self.offered, self._name = make, offered, name
+        self.wanted: CampaignOrder | None = None
+        if name is not None:
+            self.choose(name, (), None)
+
+    def shown(self) -> dict[str, Any] | None:
+        """See `hil.app.resident.CampaignRuns`."""
+        return None if self.wanted is None else {**self.wanted.shown(), "choice": self._name}
+
+    def choose(self, name: str, overrides: Sequence[str], seed: Any) -> None:
+        """See `hil.app.resident.CampaignRuns`."""
+        self.wanted, self._name = self._make(self.offered[name], overrides, seed), name
+
+    def prepare(self, overrides: Sequence[str], seed: Any) -> None:
+        """See `hil.app.resident.CampaignRuns`."""
+        if self.wanted is not None:  # the plan stays as it was chosen, whatever stands in its file by now
+            self.wanted = self._make(self.wanted.plan, overrides, seed)
+
+
+def plans_for(config: str) -> dict[str, str]:
+    """The plans offered for a config, by name: those next to its file or in its folder `plans`; the shipped."""
+    offered = {}
+    if Path(config).is_file():
+        for prefix in ("", "plans/"):
+            files = sorted((Path(config).parent / prefix).glob("*.yaml"))[:_MOST_FILES]
+            offered.update({f"{prefix}{file.name}": str(file) for file in files if _is_plan(file)})
+    return offered | {name: name for name in shipped_plans()}
+
+
+def _is_plan(file: Path) -> bool:
+    """Whether a file is a plan and not a config; what is wrong with it shows when it is chosen."""
+    try:
+        content, _ = read_yaml(read_text(file, MOST_BYTES), file.name)
+    except (OSError, ValueError):
+        return False
+    return isinstance(content, dict) and "angles_deg" in content

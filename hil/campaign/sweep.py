@@ -21,8 +21,7 @@ from hil.campaign.workers import Workers, WorkersError, run_jobs
 from hil.config import Config, ConfigError, Problem, load_config
 from hil.config.command_requirements import SIMULATED, refuse_unfit
 from hil.config.error_messages import shown
-from hil.config.files import read_text, replacing
-from hil.config.json_io import parse_json
+from hil.config.files import parse_json, read_text, replacing
 from hil.config.text_io import is_range, range_values, read_yaml
 from hil.config.unchecked_config import fingerprint
 from hil.recording.run_folder import MOST_SUMMARY_BYTES, FolderError, file_in

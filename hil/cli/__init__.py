@@ -12,18 +12,16 @@ from typing import Annotated
 import typer
 from typer.main import get_command
 
-from hil.cli.analysis import open_foreign, recover, replay, verify
 from hil.cli.bench import bench
 from hil.cli.calibrate import calibrate
 from hil.cli.campaign import campaign, compare
-from hil.cli.check import check, devices
+from hil.cli.check import check, devices, open_foreign, recover, replay, verify
 from hil.cli.client import command, keys
 from hil.cli.configs import configs, rover
 from hil.cli.energy import activity, energy, path
-from hil.cli.explain import explain, faults
 from hil.cli.identify import identify, validate
 from hil.cli.operate import jog, operate, valve
-from hil.cli.runs import export, note, render, runs
+from hil.cli.runs import explain, export, faults, note, render, runs
 from hil.cli.sim import serve, sim
 from hil.cli.terminal import FAULT, LINE, USAGE, OutputError, complain, guard_streams
 from hil.cli.traction import drawbar, slope, sweep

@@ -340,7 +340,7 @@ def _live(sensor: Sensor, what_to_do: str) -> _SensorReadings:
         config = config_from(sensor.source, sensor.overrides, None, None)
     column = _column(sensor, config.layout)
 
-    from hil.app.live_samples import live_samples
+    from hil.app.sensor_calibration import live_samples
     from hil.config.rig import Rig
 
     with usage_errors():

@@ -99,7 +99,7 @@ def campaign_of(
     Raises:
         ConfigError: problems of the config or of the trials.
     """
-    from hil.campaign.expand import campaign_seed, expand
+    from hil.campaign.plan import campaign_seed, expand
     from hil.campaign.run import CampaignOrder
     from hil.config import load_config
 
@@ -187,7 +187,7 @@ def compare(
     from hil.analysis.compare import draw_comparison
     from hil.analysis.report import drawing
     from hil.analysis.report.make import DoubtedError
-    from hil.experiments.figure_file import stamp
+    from hil.experiments.drawing import stamp
     from hil.recording.run_folder import run_folder
 
     try:

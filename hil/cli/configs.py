@@ -81,7 +81,7 @@ def configs(
 
 
 def _print_keys(section: str) -> None:
-    from hil.config.key_descriptions import section_yaml
+    from hil.config.operator_settings import section_yaml
 
     with usage_errors(ValueError):
         print(section_yaml(section))

@@ -167,7 +167,7 @@ def path(
     from hil.analysis.path_energy import draw_plan, plan
     from hil.app.warm_up import report_compiling
     from hil.config.rig import Rig
-    from hil.experiments.figure_file import write_figure
+    from hil.experiments.drawing import write_figure
 
     report_compiling(progress)
     rig = Rig(effective)
@@ -217,10 +217,9 @@ def activity(
         config, activities = options.load(), load_activity_plan(plan)
 
     from hil.app.warm_up import report_compiling
-    from hil.campaign.activity.figure import draw
-    from hil.campaign.activity.simulate import simulate
+    from hil.campaign.activity.simulate import draw, simulate
     from hil.config.rig import Rig
-    from hil.experiments.figure_file import write_figure
+    from hil.experiments.drawing import write_figure
 
     report_compiling(progress)
     with usage_errors():

@@ -46,7 +46,7 @@ def operate(
     page: Annotated[bool, typer.Option("--page", help="Serve the operator's page, for a browser.")] = False,
 ) -> None:
     """Open the rig, and make the runs that operators ask for (hil command, --page), until ended with Ctrl-C."""
-    from hil.campaign.plan_choice import PlanChoice, plans_for
+    from hil.campaign.run import PlanChoice, plans_for
     from hil.config.operator_settings import Settings
 
     with usage_errors():

@@ -271,7 +271,7 @@ class BatchOptions:
         """Opens the place where runs are made, with every kernel that these configs need."""
         from hil.campaign import workers
         from hil.campaign.cluster import cluster
-        from hil.config.kernel_kinds import one_of_each_kind
+        from hil.config.rig import one_of_each_kind
 
         kinds = one_of_each_kind(configs)
         if self.cluster:

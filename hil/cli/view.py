@@ -62,8 +62,7 @@ def view(
 ) -> None:
     """Show a running rig live, or play a record back: scene, transforms, plots and log."""
     from hil.analysis.dataset import MissingPackageError, UnverifiedRunError
-    from hil.app.view.layout import layout_file
-    from hil.app.view.live_view import OtherRigError
+    from hil.app.view.live_view import OtherRigError, layout_file
     from hil.app.view.server import ViewServerError
     from hil.config.rig import Rig
     from hil.operator.curve import KeysError

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from html import escape
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -12,27 +14,160 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from pydantic import BaseModel, ValidationError, model_validator
 from typing_extensions import override
 
+from drivers.extensions import EXPERIMENTS, ExtensionError, installed_names
 from hil.config.calibration_sheets import CALIBRATIONS
-from hil.config.checks.device_cross_checks import device_cross_checks, endpoint_cross_checks, limit_cross_checks
-from hil.config.checks.instrument_cross_checks import instrument_cross_checks
+from hil.config.checks.device_cross_checks import (
+    device_cross_checks,
+    endpoint_cross_checks,
+    instrument_cross_checks,
+    limit_cross_checks,
+)
 from hil.config.checks.load_cross_checks import cylinder_cross_checks, load_channel_cross_checks, load_cross_checks
 from hil.config.checks.model_cross_checks import model_cross_checks, soil_estimation_cross_checks
 from hil.config.checks.rover_cross_checks import servo_cross_checks, wheel_cross_checks, without_wheels_problems
 from hil.config.checks.sensor_cross_checks import residual_cross_checks, sensor_cross_checks
-from hil.config.error_messages import problems_of, wrong_by_themselves
-from hil.config.files import NamedFile, TextFile, lines_of
-from hil.config.foreign_rover_keys import leave_out_replaced, other_rovers_problems, rover_type
-from hil.config.overrides import SEED_ON_RIG, changes_of, put
+from hil.config.error_messages import problems_of, shown, wrong_by_themselves
+from hil.config.files import PROFILE, TABLE, NamedFile, TextFile, lines_of
+from hil.config.overrides import SEED_ON_RIG, Change, changes_of, put
 from hil.config.problems import ConfigError, CrossCheckError, Problem
 from hil.config.scan.file import ScanFile
 from hil.config.schema.base import Section
-from hil.config.time_tables import PROFILE, TABLE
+from hil.config.schema.experiments import unused_sections, users_of
+from hil.config.schema.rover import ImportedSection, RoverConfig, key_path, rover_named
 from hil.config.unchecked_config import UncheckedConfig
-from hil.config.unused_sections import leave_out_unused, retired_key_problems, unused_section_problems
+from models.rover.imported import IMPORTED
+from models.rover.parameters import Parameters
+from models.rover.registry import VEHICLES
 from models.rover.urdf_reader import MOST_CHARACTERS
 
 if TYPE_CHECKING:
     from models.rover.rover import Rover
+
+
+def leave_out_unused(raw: dict[str, Any], changes: Sequence[Change], before: Any) -> None:
+    """Remove the sections that the experiment does not use: an override names another one, or a record has them all."""
+    kept = set[str]()
+    for change in changes:
+        if change.path == "experiment":
+            kept &= unused_sections(before)  # what was set for the experiment before goes with it
+            before = change.value
+        kept.add(change.path.partition(".")[0])
+    for name in _unused(raw):
+        if name not in kept:
+            del raw[name]
+
+
+def unused_section_problems(raw: dict[str, Any]) -> Iterator[Problem]:
+    """A problem for each section that the experiment does not use."""
+    experiment = raw.get("experiment", "impact")
+    for name in _unused(raw):
+        users = " or ".join(users_of(name)) or name
+        allowed = f"no such section with experiment: {experiment}. Delete it, or set experiment to {users}"
+        yield Problem(name, f"a section of experiment {users}", allowed, ("experiment",))
+
+
+def _unused(raw: dict[str, Any]) -> list[str]:
+    experiment = str(raw.get("experiment", "impact"))
+    unused: set[str] = set(unused_sections(experiment))
+    if others := raw.keys() - UncheckedConfig.model_fields.keys() - {experiment}:
+        unused |= others & set(installed_names(EXPERIMENTS))
+    return [name for name in raw if name in unused]
+
+
+# What to do in place of each key.
+_INSTEAD = {
+    "soil.raster": "outline its areas as soil.regions",
+    "notify": "let the shell that starts `hil` start the program after it",
+}
+
+
+def retired_key_problems(raw: dict[str, Any]) -> Iterator[Problem]:
+    """Remove retired keys that have no effect, as records have them, and yield a problem for each of the others."""
+    if isinstance(raw.get("extensions"), dict):  # sections of installed experiments, which now stand at the top
+        raw |= raw.pop("extensions")
+    for key, instead in _INSTEAD.items():
+        *sections, last = key.split(".")
+        node: Any = raw
+        for section in sections:
+            node = node.get(section) if isinstance(node, dict) else None
+        if not isinstance(node, dict) or last not in node:
+            continue
+        value = node.pop(last)
+        if value and not (isinstance(value, dict) and value.get("command") == []):
+            yield Problem(key, shown(value), f"no such key any more. Delete it, and {instead}")
+
+
+# What takes the place of a key where a rover does not have it.
+_FOREIGN_ROVER_KEYS_INSTEAD = {"added_mass_kg": "rover.payload.mass_kg"}
+
+
+def rover_type(raw: dict[str, Any]) -> str:
+    """The type of rover that an unchecked config names."""
+    rover = raw.get("rover")
+    return str(rover.get("type", "rcp")) if isinstance(rover, dict) else "rcp"
+
+
+def leave_out_replaced(raw: dict[str, Any], changed: Sequence[str], before: str) -> None:
+    """Remove what a file says of its rover alone, where an override names another."""
+    if rover_type(raw) == before:
+        return
+    given = [f"{key}." for key in changed]
+    for path in _foreign(raw):
+        if not any(f"{path}.".startswith(key) for key in given):
+            _, *section, last = path.split(".")
+            del (raw["rover"][section[0]] if section else raw["rover"])[last]
+
+
+def other_rovers_problems(raw: dict[str, Any]) -> Iterator[Problem]:
+    """A problem for each key of another rover whose value is not its default."""
+    name = rover_type(raw)
+    for path, (value, default) in _foreign(raw).items():
+        keys = " or ".join(_instead(path.rsplit(".", 1)[1], list(_defaults(name))))
+        allowed = f"{shown(default)}, its default: a rover of type {name} does not have it, use {keys}"
+        yield Problem(path, shown(value), allowed, ("rover.type",))
+
+
+def _instead(key: str, keys: list[str]) -> list[str]:
+    """Those of a rover's keys that may be meant by another's: of its name, or else of its unit."""
+    if key in _FOREIGN_ROVER_KEYS_INSTEAD:
+        return [_FOREIGN_ROVER_KEYS_INSTEAD[key]]
+    unit = key.rsplit("_", 1)[-1]
+    same = [one for one in keys if one.endswith(f".{key}")] or [one for one in keys if one.endswith(f"_{unit}")]
+    return same or [f"a key of {keys[-1].rsplit('.', 1)[0]}"]
+
+
+def _foreign(raw: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Value and default of each key of another rover whose value is not its default; none if the type is unknown."""
+    rover, has = raw.get("rover"), _defaults(rover_type(raw))
+    if not has or not isinstance(rover, dict):
+        return {}
+    given = {f"rover.{key}": value for key, value in rover.items()}
+    for name, section in rover.items():
+        given |= {f"rover.{name}.{key}": value for key, value in section.items()} if isinstance(section, dict) else {}
+    names = VEHICLES.keys() | {IMPORTED} | (set(map(str, rover)) - RoverConfig.model_fields.keys())
+    known = {path: default for name in names for path, default in _defaults(name).items()}
+    return {
+        path: (value, known[path])
+        for path, value in given.items()
+        if path in known and path not in has and value != known[path]
+    }
+
+
+def _defaults(name: str) -> dict[str, Any]:
+    """Default of each key of a rover by its path; none if there is no such rover."""
+    if name == IMPORTED:
+        return {f"rover.{IMPORTED}.{key}": field.default for key, field in ImportedSection.model_fields.items()}
+    with suppress(ExtensionError):
+        if (kind := rover_named(name)) is not None:
+            return _defaults_of(kind)  # type: ignore[arg-type]  # a class can be hashed, whatever its instances can
+    return {}
+
+
+@cache
+def _defaults_of(kind: type[Parameters]) -> dict[str, Any]:
+    """The same of a known rover; every config that is loaded asks for those of all rovers."""
+    return {key_path(kind, parameter): one.default for parameter, one in kind.quantities().items()}
+
 
 # Its text takes the place of its path, so that a record has its own rover. What is in it is checked with the config.
 URDF = TextFile(

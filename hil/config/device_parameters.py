@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from hil.config.load_channels import (
+from hil.config.rig_setup import (
     full_loads,
     full_scales,
     leg_matrix,

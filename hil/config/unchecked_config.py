@@ -23,7 +23,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from drivers.device_sections import DeviceSection, LoadReading
 from drivers.extensions import EXPERIMENTS, installed_names
-from hil.config.measured_supplies import watched_supplies
+from drivers.registry import drives_driver
 from hil.config.schema.base import Section, bounded, key, section
 from hil.config.schema.devices import DevicesConfig
 from hil.config.schema.equipment import (
@@ -40,12 +40,12 @@ from hil.config.schema.equipment import (
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.config.schema.experiments import (
     ExperimentSections,
+    SoilEstimationConfig,
     extension_section,
     installed_section,
     section_key,
     unused_sections,
 )
-from hil.config.schema.follow import SoilEstimationConfig
 from hil.config.schema.ground_and_obstacle import GroundConfig, ObstacleConfig, SoilConfig
 from hil.config.schema.instruments import EstimationConfig, ImuConfig, JointEncoder, JointsConfig, MotionConfig
 from hil.config.schema.loads import LoadsConfig
@@ -59,6 +59,22 @@ from hil.config.text_io import write_yaml
 from hil.messages.layout import SAMPLED, SOIL_PARAMETERS, Layout, layout_of
 from models.rover.own_wheels import OwnWheel, with_own_wheels
 from models.rover.parameters import Parameters
+
+# The one supply of a rig that is simulated without its controllers.
+SIMULATED = ("rig",)
+
+
+def measured_supplies(rig: str, devices: DevicesConfig | None) -> tuple[str, ...]:
+    """Names of the supply voltages that the rig measures, with the motors' currents; empty: neither."""
+    if rig == "simulated":
+        return SIMULATED
+    drives = devices.drives if devices else None
+    return drives_driver(drives).supplies(drives) if drives is not None else ()
+
+
+def watched_supplies(rig: str, devices: DevicesConfig | None, limits: LimitsConfig) -> tuple[str, ...]:
+    """The same where a limit is set; a rig without one neither passes them on nor records them."""
+    return measured_supplies(rig, devices) if limits.motor_current_A or limits.supply_V else ()
 
 
 class UncheckedConfig(ExperimentSections):

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 from hil.config.rig import Rig
 from hil.config.schema.experiment_section import SLIP_MARGIN
-from hil.config.schema.follow import LEAST_DUTY, FollowConfig, TorqueLoop
+from hil.config.schema.experiments import LEAST_DUTY, FollowConfig, TorqueLoop
 from hil.config.schema.instruments import MotorConfig
 from hil.messages.layout import INSTRUMENTS
 from hil.messages.stages import SOURCE_STATES, Estimate, Goal, Prediction, Samples, SetPoints

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hil.config.rig import Rig
-from hil.config.steady_drive import best_state, steady_drive
+from hil.config.rig import Rig, best_state, steady_drive
 from hil.messages.stages import Estimate, Prediction, Samples
 from models.kernels.compiled import FloatArray
 from models.statics import RoverStatics, SteadyRover, traction_loss, unevenness

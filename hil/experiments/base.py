@@ -19,18 +19,16 @@ from hil.config.rig import Rig
 from hil.config.schema.equipment import RecordConfig
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.control.wheel_speed import Controller, DirectSetPoints
-from hil.experiments.claim import Claim
-from hil.experiments.figure_form import FigureForm
+from hil.experiments.drawing import FigureForm
 from hil.experiments.source_check import SourceCheck, source_check
-from hil.experiments.summary_table import EVERY_RUN, SummaryKey, result_rows, summary_table, verdict_rows
+from hil.experiments.summary_table import EVERY_RUN, Claim, SummaryKey, result_rows, summary_table, verdict_rows
 from hil.messages.check import Check
 from hil.messages.fault import Fault
+from hil.messages.link_messages import recorded_detail
 from hil.messages.operator_input import Arm, ClearFault, ConsoleLost, Start, Stop, asks
-from hil.messages.schema import recorded_detail
 from hil.messages.stages import IDLE_STATE, Estimate, Goal, Prediction, Samples
 from hil.processes.disturbances import disturbances_near
-from hil.safety.equilibrium_checks import equilibrium_checks
-from hil.safety.validity import validity_checks
+from hil.safety.equilibrium_checks import equilibrium_checks, validity_checks
 from hil.simulator.ground_truth import GroundTruth
 
 if TYPE_CHECKING:
@@ -167,7 +165,7 @@ class Experiment(ABC):
     @classmethod
     def draw(cls, record: OpenRecord, summary: Summary, path: Path, form: FigureForm) -> None:
         """Write the figure in the format that the path ends with, and `form.notice` across it (`figure_file`)."""
-        from hil.experiments.figure_file import facts_of, save_figure  # matplotlib takes half a second to import
+        from hil.experiments.drawing import facts_of, save_figure  # matplotlib takes half a second to import
 
         figure = cls.plot(record, summary, path.absolute().parent.name, form)
         save_figure(figure, path, str(figure.get_label()), facts_of(record, summary), form)

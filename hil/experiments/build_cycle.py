@@ -17,15 +17,14 @@ from hil.experiments.registry import experiment_named
 from hil.messages.check import Check
 from hil.messages.fault import Event
 from hil.messages.stages import Estimate, Samples
-from hil.recording.sinks import RecordSink
-from hil.recording.tick_logger import TickLogger
+from hil.recording.sinks import RecordSink, TickLogger
 from hil.runtime.loop import Cycle
 from hil.runtime.rig_io import RigIO
 from hil.safety.arming import arming_checks, calibration_checks, cylinder_checks, disk_check, load_checks, today
 from hil.safety.device_monitors import MeasuredMonitor
+from hil.safety.equilibrium_checks import rest_checks, rest_share
 from hil.safety.limiter import Limiter
 from hil.safety.monitor import SafetyMonitor
-from hil.safety.validity import rest_checks, rest_share
 
 MakeExperiment = Callable[[Rig, ArmingChecks], Experiment]
 

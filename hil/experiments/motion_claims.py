@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from hil.config.rig import Rig
 from hil.experiments.base import FinishedRun, Summary
-from hil.experiments.claim import ALONE, MEASURED, SIMULATED, TRUTH_CHECK, Claim
-from hil.experiments.motion_summary import NORMAL, window_mean
-from hil.experiments.summary import finite
+from hil.experiments.summary import NORMAL, finite, window_mean
+from hil.experiments.summary_table import ALONE, MEASURED, SIMULATED, TRUTH_CHECK, Claim
 from hil.messages.layout import INSTRUMENTS
 from hil.recording.content import Recorded, in_blocks
 from models.plant.motion_history import BY_WHEEL, EVERY_NS, PITCH, ROLL, TIME, X, Z

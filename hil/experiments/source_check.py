@@ -21,9 +21,8 @@ from hil.config.rig import Rig
 from hil.config.schema.instruments import MotionConfig
 from hil.messages.layout import INSTRUMENTS
 from hil.recording.content import Recorded, in_blocks
-from hil.signals.alignment import SETTLES_S, Number, Travel, sheared, straight_drive
+from hil.signals.alignment import SETTLES_S, Floats, Number, Readings, Travel, rotation, sheared, straight_drive, unit
 from hil.signals.calibration_fits import CalibrationError
-from hil.signals.instrument_readings import Floats, Readings, rotation, unit
 
 # Time recorded after a drive, drives cut; where the way is measured it is long enough for a drift to show itself.
 _AFTER_NS, _STANDS_NS = 200_000_000, 3_000_000_000

@@ -1,7 +1,4 @@
-"""How the numbers of a summary are shown in the terminal: rows of names and values, and their table.
-
-Disturbances in the summary of a run and in its table: stalls of the machine, a late simulated rig, long ticks.
-"""
+"""How the numbers of a summary are shown in the terminal, with the claims they are compared with."""
 
 from __future__ import annotations
 
@@ -13,10 +10,35 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from hil.config.key_descriptions import unit_of
-from hil.experiments.claim import ALONE, TRUTH_CHECK
+from hil.config.operator_settings import unit_of
 from hil.processes.disturbances import INTERRUPTED, LONG, RIG_LATE, STALL, Events, named, words_of
 from hil.realtime.clock import Stall, merged
+
+# The summary's key, and how each reason that follows from it begins.
+TRUTH_CHECK, FALSE = "truth_check", "not so by the "
+SIMULATED, MEASURED, ALONE = "simulated rig", "measured motion", "twin alone"
+
+
+class Claim(NamedTuple):
+    """One value that a run gives."""
+
+    name: str  #: of it, in words
+    unit: str  #: of all numbers
+    claimed: float  #: by the run
+    known: float  #: otherwise; NaN: not known
+    allowed: float  #: largest difference between the two
+
+    @property
+    def ok(self) -> bool | None:
+        """None: one of them is not known."""
+        off = abs(self.claimed - self.known)
+        return None if math.isnan(off) else off <= self.allowed
+
+    def words(self, by: str) -> str:
+        """Why a run with it is not accepted."""
+        values = f"{self.name} {self.claimed:.4g} {self.unit}".rstrip() + f", there {self.known:.4g}"
+        return f"{FALSE}{by}: {values}; allowed: {self.allowed:.2g} apart, by what the twin is not told"
+
 
 # The summary lists the longest disturbances; all are in the record.
 LISTED = 50

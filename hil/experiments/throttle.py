@@ -17,15 +17,13 @@ import numpy as np
 
 from hil.config.rig import Rig
 from hil.config.schema.traction import ThrottleConfig
-from hil.control.build import load_controller
+from hil.control.normal_force import load_controller
 from hil.control.wheel_speed import Controller
 from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
-from hil.experiments.claim import Claim
 from hil.experiments.motion_claims import motion_claims, traction_claims
-from hil.experiments.motion_summary import MeasuredWindow
 from hil.experiments.source_check import rest_ns
-from hil.experiments.summary import FieldMeans, finite
-from hil.experiments.summary_table import WHEELS, SummaryKey
+from hil.experiments.summary import FieldMeans, MeasuredWindow, finite
+from hil.experiments.summary_table import WHEELS, Claim, SummaryKey
 from hil.messages.loads import LoadGoal, TractionModeName, load_goal
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.recording.content import in_blocks

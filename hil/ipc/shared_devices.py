@@ -11,8 +11,7 @@ from drivers.interfaces import Health
 from drivers.messages import DaqBlock
 from hil.ipc.run_memory import RunMemory
 from hil.messages.layout import ROLES, SAMPLED
-from hil.messages.link_messages import BlockRow, CommandRow, SampleRow
-from hil.messages.schema import Row
+from hil.messages.link_messages import BlockRow, CommandRow, Row, SampleRow
 from hil.messages.stages import MOST_BLOCKS
 
 

@@ -204,7 +204,7 @@ class Signal(NamedTuple):
         kind: its numpy type, little-endian.
         unit: SI; "1" for a pure number, "" for a value without a unit.
         description: its meaning.
-        source: of a tick: a Python expression of the values of its stages (`hil.messages.packer`).
+        source: of a tick: a Python expression of the values of its stages (`hil.messages.stages`).
         elements: if it is an array, its elements in order: what of `Layout` names them, or their names.
         needs: what of `Layout` a rig must have, or else it has no such field; "" for any rig.
         by_name: telemetry publishes its elements by name, and not as a list.

@@ -160,7 +160,7 @@ class LoadSetPoints(msgspec.Struct, frozen=True, gc=False):
         load_N: (wheels,) the distribution aimed at, the nearest feasible one to the goal.
         torque_Nm: (cylinders,) on the joints, wanted.
         pressure_Pa: (cylinders, 2) gauge pressures wanted, by (extend, retract), one after the other.
-        binding: limits that keep the goal from being reached, a bit each (hil.control.allocation).
+        binding: limits that keep the goal from being reached, a bit each (hil.control.normal_force).
     """
 
     mode: int

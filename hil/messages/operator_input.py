@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 from typing_extensions import override
 
+from hil.messages.link_messages import EVENT, event_row
 from hil.messages.loads import LoadModeName
-from hil.messages.schema import EVENT, event_row
 
 # The names of the events that record commands begin with this.
 PREFIX = "operator "

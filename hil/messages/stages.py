@@ -1,17 +1,22 @@
-"""The values that pass from stage to stage in one tick. Each is frozen; no stage is skipped and no value goes back."""
+"""The values that pass from stage to stage in one tick, and the row of numbers that is made of them."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import cache
+from itertools import chain
 from operator import sub
 from time import monotonic_ns
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from drivers.messages import DaqBlock, DriveSample, JointSample, Reading, ValveSample, ValveSet
+from hil.messages.layout import Layout
 from hil.messages.loads import LoadGoal, LoadSetPoints
 from hil.messages.operator_input import OperatorInput
+from hil.messages.signals import TICK
 
 T = TypeVar("T")
 
@@ -298,3 +303,20 @@ class Command(msgspec.Struct, frozen=True, gc=False):
     trigger: bool = False
     joint_angle_rad: ByServo = ()
     servos_cut: bool = False
+
+
+TickPacker = Callable[[Tick, Samples, Estimate, Prediction, Command], tuple[float, ...]]
+
+
+@cache
+def tick_packer(layout: Layout) -> TickPacker:
+    """What returns all numbers of a row of `tick_dtype`, those of arrays one by one.
+
+    Sources of `TICK` are evaluated in one expression: 3 us, as much as lines by hand, where a loop over getters takes
+    10. They stand in this package: nothing that is read from a file becomes code.
+    """
+    values = (f"*{one.source}" if one.shape(layout) else one.source for one in TICK if one.present(layout))
+    text = f"lambda tick, samples, estimate, prediction, command: ({', '.join(values)},)"
+    names: dict[str, Any] = {"flat": chain.from_iterable, "layout": layout}
+    made: TickPacker = eval(text, names)
+    return made

@@ -106,7 +106,7 @@ class RuntimeFolder:
 
     @property
     def memory(self) -> Path:
-        """Where the memory shared with the command server belongs (`hil.ipc.operator.CommandMemory`)."""
+        """Where the memory shared with the command server belongs (`hil.ipc.shared_types.CommandMemory`)."""
         return self.path / MEMORY
 
     def new_token(self, name: str = TOKEN) -> Path:

@@ -18,7 +18,7 @@ import zmq
 from typing_extensions import override
 
 from drivers.host import COMPUTER, Host
-from hil.ipc.operator import LEASE, LONGEST_HOLDER, OPERATOR_COMMANDS, STATUS, CommandMemory, OperatorWriter
+from hil.ipc.shared_types import LEASE, LONGEST_HOLDER, OPERATOR_COMMANDS, STATUS, CommandMemory, OperatorWriter
 from hil.messages.endpoints import is_local
 from hil.messages.operator_input import EStop, LeaseChange, OperatorRequest, RefusedCommands, Stop
 from hil.operator.command_gate import CommandGate, CommandSink

@@ -14,7 +14,7 @@ from hil.processes.lifecycle import WorkerLifecycle
 # Processes that `hil.processes.lifecycle.Process` starts, and that end with the one that started them. The arguments
 # are a folder or file, the process id of the parent, and others; the function gets lifecycle, path, and the others.
 WORKERS = {
-    "link": "hil.app.link_process:run_link",
+    "link": "hil.app.driver_factory:run_link",
     "recorder": "hil.recording.recorder:run_recorder",
     "watchdog": "hil.processes.watchdog:run_watchdog",
     "simulated_rig": "hil.simulator.simulated_rig:run_simulated_rig",
@@ -22,17 +22,17 @@ WORKERS = {
     "plant_process": "hil.simulator.plant_process:run_plant",
     "serial_process": "hil.simulator.serial_process:run_serial_lines",
     "daq_process": "hil.simulator.daq_process:run_daq_server",
-    "server_supervisor": "hil.app.server_supervisor:run_server_supervisor",
-    "command_server": "hil.app.command_process:run_command_server",
+    "server_supervisor": "hil.app.server_process:run_server_supervisor",
+    "command_server": "hil.app.server_process:run_command_server",
     "page_server": "hil.app.page.process:run_page_server",
-    "camera": "hil.app.camera.process:run_camera",
+    "camera": "hil.app.camera.capture:run_camera",
 }
 # Processes without such a life; the function gets the arguments as they are, and may return an exit status.
 PROGRAMS = {
     "page_record": "hil.app.page.record:print_record",
     "full_disk": "hil.app.faults.disk_cases:run_on_small_disk",
     "warm_up": "hil.app.warm_up:compile_kernels",
-    "impact_injector": "hil.bench.impact_injector:inject_impacts",
+    "impact_injector": "hil.bench.virtual_cuts:inject_impacts",
 }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.ipc.run_memory import LATE_NS, LateAction
-from hil.messages.schema import event_row
+from hil.messages.link_messages import event_row
 from hil.realtime.clock import STALL_NS, Stall
 from hil.realtime.long_ticks import LongTick
 

@@ -1,4 +1,4 @@
-"""One hardware link in its own process, whatever its device is: `hil.app.link_process` opens it."""
+"""One hardware link in its own process, whatever its device is: `hil.app.driver_factory` opens it."""
 
 from __future__ import annotations
 

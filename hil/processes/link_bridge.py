@@ -14,8 +14,7 @@ from hil.ipc.shared_types import NO_FAULT, fault_message
 from hil.ipc.shm import NEVER_NS
 from hil.messages.fault import DEAD_MAN_NS, Fault
 from hil.messages.layout import CONFIRMING, NEWEST, OUTPUTS, ROLES, SAMPLED
-from hil.messages.link_messages import BlockRow, CommandRow, SampleRow
-from hil.messages.schema import Row
+from hil.messages.link_messages import BlockRow, CommandRow, Row, SampleRow
 
 
 class Feed(Protocol):

@@ -15,8 +15,7 @@ from hil.ipc.run_memory import LINKS, RECORDER, WITH_DEVICES, RunMemory
 from hil.ipc.shared_types import FAULT_MESSAGE, START, alarm_of
 from hil.ipc.shm import NEVER_NS, Mailbox
 from hil.messages.fault import RECORDER_SILENT_NS, WATCHDOG_SILENT_NS, WORKER_SILENT_NS, Alarm, Fault
-from hil.messages.link_messages import HEALTH, reports_of
-from hil.messages.schema import event_row
+from hil.messages.link_messages import HEALTH, event_row, reports_of
 from hil.processes.disturbances import disturbances_near
 from hil.processes.lifecycle import Child, Process
 from hil.realtime.rights import RealtimeRight

@@ -25,7 +25,7 @@ from hil.ipc.run_memory import RECORDER, WITH_DEVICES, RunMemory, read_stops
 from hil.ipc.shared_types import START
 from hil.ipc.shm import NEVER_NS
 from hil.messages.fault import LOOP_HUNG_NS, LOOP_SILENT_NS, WORKER_SILENT_NS, Fault
-from hil.messages.schema import event_row
+from hil.messages.link_messages import event_row
 from hil.processes.disturbances import stall_event
 from hil.processes.lifecycle import Reporter, WorkerLifecycle
 from hil.realtime import RealtimeRight, RightsWanted, rights

@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hil.config.files import write_whole
-from hil.config.json_io import read_json
+from hil.config.files import read_json, write_whole
 from hil.recording.run_folder import FolderError, file_in
 
 FILE_NAME = "annotation.json"

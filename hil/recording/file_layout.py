@@ -12,7 +12,7 @@ from h5py import h5s
 from numpy.typing import NDArray
 
 from hil.messages.layout import SAMPLED, Layout
-from hil.messages.schema import EVENT, TIMING
+from hil.messages.link_messages import EVENT, TIMING
 from hil.messages.signals import PLAIN, ROWS, block_dtype, signals_of, tick_dtype
 from hil.realtime.histogram import BIN_EDGES_NS, bin_counts
 from hil.recording.content import NEWEST_FORMAT, TrialRecord

@@ -20,7 +20,7 @@ from hil.ipc.run_memory import RECORDER, RunMemory, healths
 from hil.ipc.shared_types import NO_FAULT, START, fault_message
 from hil.ipc.shm import Cursor
 from hil.messages.fault import Fault
-from hil.messages.schema import event_row
+from hil.messages.link_messages import event_row
 from hil.operator.telemetry import Publisher, open_publisher
 from hil.processes.lifecycle import Reporter
 from hil.realtime import RealtimeRight, RightsWanted, rights

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hil.config.json_io import read_json
+from hil.config.files import read_json
 
 VERDICT = "verdict.json"
 # The summary of a trial has 5 kB.

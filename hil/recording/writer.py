@@ -16,9 +16,8 @@ import h5py
 from drivers.messages import DaqBlock
 from hil.config import Config
 from hil.messages.layout import SAMPLED, Layout
-from hil.messages.schema import EVENT, TIMING, triggers_capture
+from hil.messages.link_messages import EVENT, TIMING, triggers_capture
 from hil.messages.signals import block_dtype, tick_dtype
-from hil.recording.compressed_copy import CompressedCopy
 from hil.recording.file_layout import (
     GROWING,
     Meta,
@@ -31,7 +30,7 @@ from hil.recording.file_layout import (
 )
 from hil.recording.reader import file_of, hold
 from hil.recording.run_folder import Reserve
-from hil.recording.sample_writer import DatasetBuffer, SampleWriter, TriggeredCapture
+from hil.recording.sample_writer import CompressedCopy, DatasetBuffer, SampleWriter, TriggeredCapture
 
 
 class RecordWriter:

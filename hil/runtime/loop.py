@@ -18,8 +18,7 @@ from hil.estimation.twin import RoverTwin
 from hil.messages.fault import Alarm, Fault
 from hil.messages.operator_input import EStop, shortened
 from hil.messages.stages import Estimate, Goal, Prediction, Samples, StageTimer, Tick
-from hil.recording.sinks import RecordBufferFull
-from hil.recording.tick_logger import TickLogger
+from hil.recording.sinks import RecordBufferFull, TickLogger
 from hil.runtime.clock import Clock
 from hil.runtime.rig_io import RigIO
 from hil.safety.limiter import Limiter

@@ -12,7 +12,7 @@ from hil.config.schema.rover import tree_on_rig
 from hil.config.unchecked_config import UncheckedConfig
 from hil.messages.check import Check
 from hil.messages.fault import BEYOND_STOP_RAD, FASTEST_MPS, FASTEST_RADPS, JUMP_NOISES, Alarm, Fault
-from hil.signals.instrument_readings import rotation
+from hil.signals.alignment import rotation
 from models.gravity import GRAVITY_MPS2
 
 Value = tuple[float, ...]

@@ -8,7 +8,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from hil.config.load_channels import full_scales, noises
+from hil.config.rig_setup import full_scales, noises
 from hil.config.schema.equipment import LimitsConfig
 from hil.config.schema.rover import tree_on_rig
 from hil.config.schema.sensors import DaqConfig
@@ -16,7 +16,7 @@ from hil.messages.fault import BAD_TICKS_ALLOWED, Alarm, Event, Fault
 from hil.messages.layout import AGED
 from hil.messages.operator_input import ClearFault, EStop, RefusedCommands
 from hil.messages.stages import IDLE_STATE, Command, Estimate, LoadState, Prediction, Samples
-from hil.residuals.in_tick import TickResiduals
+from hil.residuals.judgement import TickResiduals
 from hil.safety.device_monitors import BlockMonitor, MeasuredMonitor, SpeedMonitor, ValveMonitor
 from hil.safety.fault_table import FAULT_TABLE, warnings_for
 from hil.safety.instrument_monitor import InstrumentMonitor, InstrumentSource

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from hil.signals.channels import removed_by_coupling
+from hil.signals.traces import removed_by_coupling
 
 Floats = NDArray[np.float64]
 

@@ -9,8 +9,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.signals.channels import WIDTH, SensorChannels, combined
-from hil.signals.traces import GUARD_S, LEAST_QUIET_S, QUIET_S, TAIL_S, Traces, contact_end, make_traces, width_at_half
+from hil.signals.traces import (
+    GUARD_S,
+    LEAST_QUIET_S,
+    QUIET_S,
+    TAIL_S,
+    WIDTH,
+    SensorChannels,
+    Traces,
+    combined,
+    contact_end,
+    make_traces,
+    width_at_half,
+)
 
 Floats = NDArray[np.float64]
 

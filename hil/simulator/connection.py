@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from drivers.interfaces import DeviceError
-from hil.config.json_io import read_json
+from hil.config.files import read_json
 from hil.config.rig import Rig
 from hil.processes.lifecycle import Process
 from hil.simulator.control_socket import ControlClient, wait_for

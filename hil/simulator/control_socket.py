@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from drivers.interfaces import DeviceError
-from hil.ipc.operator import peer_pid
+from hil.ipc.shared_types import peer_pid
 from hil.processes.lifecycle import WorkerLifecycle
 
 Answer = Mapping[str, Any]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hil.ipc.shared_types import GROUND_TRUTH
 from hil.ipc.shm import Mailbox
-from hil.messages.schema import event_row
+from hil.messages.link_messages import event_row
 
 if TYPE_CHECKING:
     from models.plant import Plant

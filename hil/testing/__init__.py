@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hil.testing.bench import VirtualBench
-    from hil.testing.instruments import distance_sensor, imu, motion_capture
+    from hil.testing.bench import VirtualBench, distance_sensor, imu, motion_capture
     from hil.testing.modbus import amplifier, encoders, regulators, relay_board
     from hil.testing.motor_controllers import roboclaw, roboclaw_servos, roboteq
     from hil.testing.ni import ni_chassis

@@ -1,4 +1,4 @@
-"""Where simulated devices are, on this computer or on one in virtual time, and what all on a line have in common."""
+"""Where simulated devices are, their faults, and instruments that stream."""
 
 from __future__ import annotations
 
@@ -6,19 +6,126 @@ import itertools
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Literal, Protocol, Self, TypeVar
 
 from typing_extensions import override
 
 from drivers.host import COMPUTER, Host
-from drivers.sim.protocol.line import Line, LineFault, SimulatedPort, SimulatedSerialDevice, serve_lines
+from drivers.sim.protocol.line import (
+    Kind,
+    Line,
+    LineFault,
+    SimulatedPort,
+    SimulatedSerialDevice,
+    Streaming,
+    serve_lines,
+)
 from drivers.sim.protocol.plant_ports import NEVER_NS
 from drivers.sim.protocol.udp import UdpTerminal
 from hil.processes.lifecycle import ServedProcess
-from hil.testing.faults import ALWAYS, KINDS, FaultKind, ReportedValue, check_fault, line_fault, misread
+from hil.testing.wheels import SteadyReading
+
+FaultKind = Literal["late", "damaged", "silent", "noise", "cut_short", "twice", "deaf", "unplugged", "wrong_value"]
+# For ever, in answers.
+ALWAYS = 2**62
+# Of a line, and whether it is of the messages to the device.
+_LINE: dict[str, tuple[Kind, bool]] = {
+    "late": ("delayed", False),
+    "damaged": ("garbage", False),
+    "silent": ("intermittent", False),
+    "noise": ("noise", False),
+    "cut_short": ("truncated", False),
+    "twice": ("duplicate", False),
+    "deaf": ("intermittent", True),
+}
+KINDS = (*_LINE, "unplugged", "wrong_value")
+
+
+def line_fault(kind: str, answers: int, until_ns: int, late_ms: float) -> LineFault:
+    """The fault of a line, for each of KINDS but wrong_value; it ends at `until_ns`."""
+    if kind == "unplugged":
+        return LineFault("disconnect")
+    named, requests = _LINE[kind]
+    return LineFault(named, count=answers, ms=late_ms, requests=requests, until_ns=until_ns)
+
+
+def check_fault(device: str, kind: str, kinds: Sequence[str], answers: int | None, seconds: float | None) -> None:
+    """Raises ValueError: the device cannot have this fault, or not so."""
+    if kind not in kinds:
+        raise ValueError(f"{device}: fault {kind!r} found; allowed: {', '.join(kinds)}")
+    if answers is not None and seconds is not None:
+        raise ValueError(f"{device}: fault {kind}: answers and seconds are both given; give one of them, or none")
+    if answers is not None and answers < 1:
+        raise ValueError(f"{device}: fault {kind}: {answers} answers found; allowed: 1 and more")
+    if seconds is not None and not seconds > 0:
+        raise ValueError(f"{device}: fault {kind}: {seconds:g} seconds found; allowed: more than 0")
+
+
+class ReportedValue(Protocol):
+    """What a device reports, with an error that can be added."""
+
+    reading_error: float
+
+
+class _MisreadingDevice(SimulatedSerialDevice):
+    """A `SimulatedSerialDevice` whose readings can be wrong, in frames that are right."""
+
+    def __init__(self, device: SimulatedSerialDevice, measured: ReportedValue) -> None:
+        self._device, self._measured = device, measured
+        self._by, self._answers, self._until_ns = 0.0, 0, 0
+
+    def misread(self, by: float, answers: int, until_ns: int) -> None:
+        """Be wrong by so much, in so many answers, until a time [ns]."""
+        self._by, self._answers, self._until_ns = by, answers, until_ns
+
+    @override
+    def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
+        answer: bytes = self._wrong(ended_ns, lambda: self._device.receive(data, began_ns, ended_ns))
+        if answer:
+            self._answers -= 1
+        return answer
+
+    @override
+    def wake(self, now_ns: int) -> int:
+        return self._device.wake(now_ns)
+
+    @override
+    def press(self, pressed: bool) -> None:
+        self._device.press(pressed)
+
+    def _wrong(self, now_ns: int, act: Callable[[], Any]) -> Any:
+        self._measured.reading_error = self._by if self._answers > 0 and now_ns < self._until_ns else 0.0
+        try:
+            return act()
+        finally:
+            self._measured.reading_error = 0.0
+
+
+class _MisreadStream(_MisreadingDevice, Streaming):
+    """The same of a device that also sends without being asked."""
+
+    _device: Any
+
+    @override
+    def wake(self, now_ns: int) -> int:
+        """A streaming device reads its instrument here."""
+        due_ns: int = self._wrong(now_ns, lambda: self._device.wake(now_ns))
+        return due_ns
+
+    @override
+    def unasked(self, now_ns: int) -> Sequence[tuple[int, bytes]]:
+        messages: Sequence[tuple[int, bytes]] = self._device.unasked(now_ns)
+        self._answers -= len(messages)
+        return messages
+
+
+def misread(device: SimulatedSerialDevice, measured: ReportedValue) -> _MisreadingDevice:
+    """The device, with readings that can be wrong."""
+    return (_MisreadStream if isinstance(device, Streaming) else _MisreadingDevice)(device, measured)
+
 
 # A driver that does not get there within so long has failed [s of virtual time].
 PATIENCE_S = 10.0
@@ -221,3 +328,85 @@ class LineDevice(ServedProcess):
 
     def __repr__(self) -> str:
         return f"<simulated {self.name} at {self.path}>"
+
+
+POSE = ("x_m", "y_m", "z_m", "qx", "qy", "qz", "qw")
+INERTIA = ("ax_mps2", "ay_mps2", "az_mps2", "wx_radps", "wy_radps", "wz_radps")
+# From a measurement until its message begins [ns].
+DELAY_NS = 1_000_000
+
+
+class StreamingInstrument(LineDevice):
+    """A simulated instrument that sends its readings by itself, as its maker's protocol has it.
+
+    Attributes:
+        channels: names of the values, with their units.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        channels: Sequence[str],
+        rate_hz: float,
+        values: Sequence[float],
+        baud: int,
+        bench: Place | None,
+    ) -> None:
+        super().__init__(baud, bench)
+        self.name, self.channels = name, tuple(channels)
+        self.reading = SteadyReading(self._bench.now_ns, channels, rate_hz)
+        self.reading.values[:] = values
+
+    @property
+    def values(self) -> list[float]:
+        """(channels,) what it measures; set any of them. NaN: not measured."""
+        return self.reading.values
+
+    def serve(self, device: SimulatedSerialDevice, *, network: bool = False) -> StreamingInstrument:
+        """Connect it."""
+        self._connect(device, self.reading, network=network)
+        return self
+
+
+def distance_sensor(
+    distance_m: float = 1.0, *, rate_hz: float = 50.0, baud: int = 115200, bench: Place | None = None
+) -> StreamingInstrument:
+    """A simulated Dimetix laser sensor, until it is closed; its only value is the distance. Characters are 8N1.
+
+    Args:
+        distance_m: at first [m].
+        rate_hz: measurements a second.
+        baud: of the line.
+        bench: where it is; None: this computer, in real time.
+    """
+    from drivers.dimetix.simulated import DimetixDevice
+
+    sensor = StreamingInstrument("distance_sensor", ("distance_m",), rate_hz, (distance_m,), baud, bench)
+    return sensor.serve(DimetixDevice(sensor.reading, parity=False, sensor=0, delay_ns=DELAY_NS))
+
+
+def imu(*, rate_hz: float = 200.0, baud: int = 115200, bench: Place | None = None) -> StreamingInstrument:
+    """A simulated VectorNav VN-100, until it is closed; it stands still at first, with gravity upwards.
+
+    Args:
+        rate_hz: readings a second.
+        baud: of the line.
+        bench: where it is; None: this computer, in real time.
+    """
+    from drivers.vectornav.simulated import VectorNavDevice
+
+    sensor = StreamingInstrument("imu", INERTIA, rate_hz, (0.0, 0.0, 9.81, 0.0, 0.0, 0.0), baud, bench)
+    return sensor.serve(VectorNavDevice(sensor.reading, baud, DELAY_NS))
+
+
+def motion_capture(*, rate_hz: float = 100.0, bench: Place | None = None) -> StreamingInstrument:
+    """A simulated NatNet server with one rigid body, number 1, until it is closed; `path` is its HOST:PORT.
+
+    Args:
+        rate_hz: frames a second.
+        bench: where it is; None: this computer, in real time.
+    """
+    from drivers.natnet.simulated.server import MotionServer
+
+    server = StreamingInstrument("motion_capture", POSE, rate_hz, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0), 115200, bench)
+    return server.serve(MotionServer(server.reading), network=True)

@@ -8,8 +8,7 @@ from drivers.ni.simulated.chassis import Chassis
 from drivers.ni.simulated.parts import ServerFault
 from drivers.ni.simulated.server import NiServer, VirtualNiServer
 from hil.processes.lifecycle import ServedProcess
-from hil.testing.bench import Computer, Place, VirtualBench
-from hil.testing.faults import ALWAYS, check_fault
+from hil.testing.bench import ALWAYS, Computer, Place, VirtualBench, check_fault
 from hil.testing.wheels import Cylinders, Voltages
 
 KINDS = ("late", "error", "silent", "wrong_value")

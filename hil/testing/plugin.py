@@ -10,8 +10,7 @@ import pytest
 from hil import testing
 
 if TYPE_CHECKING:
-    from hil.testing.bench import VirtualBench
-    from hil.testing.instruments import StreamingInstrument
+    from hil.testing.bench import StreamingInstrument, VirtualBench
     from hil.testing.modbus import JointEncoders, LoadAmplifier, ModbusRelayBoard, PressureRegulators
     from hil.testing.motor_controllers import RoboClaw, RoboClawServos, Roboteq
     from hil.testing.ni import NiChassis

@@ -6,13 +6,12 @@ import pytest
 
 from hil.app.console import LOOK_S, STATUS_EVERY_NS
 from hil.app.page.record import MOST_TICKS
-from hil.config import json_io, text_io
-from hil.ipc.operator import MOST_STATUS_BYTES
+from hil.config import files, text_io
+from hil.ipc.shared_types import MOST_STATUS_BYTES
 from hil.operator.command_messages import MOST_NAME_BYTES, MOST_NAME_LETTERS
-from hil.operator.page.access import IDLE_S, LONGEST_NAME
 from hil.operator.page.app import MOST_VIEWERS
-from hil.operator.page.telemetry import RATE_HZ
-from hil.operator.page.viewer import EVERY_S, STATUS_S
+from hil.operator.page.operated_rig import RATE_HZ
+from hil.operator.page.viewer import EVERY_S, IDLE_S, LONGEST_NAME, STATUS_S
 from hil.realtime.long_ticks import KEPT
 from hil.recording import child_reader
 from hil.recording.run_folder import MOST_SUMMARY_BYTES
@@ -25,7 +24,7 @@ FILES, PAGE, OPERATE = "docs/explanation/files-from-elsewhere.md", "docs/referen
     [
         (FILES, "262,144 bytes, 10,000 values, 20 levels",
          (text_io.MOST_BYTES, text_io.MOST_VALUES, text_io.DEEPEST), (262_144, 10_000, 20)),
-        (FILES, "1 MiB, 32 levels, no NaN", (MOST_SUMMARY_BYTES, json_io.DEEPEST), (2**20, 32)),
+        (FILES, "1 MiB, 32 levels, no NaN", (MOST_SUMMARY_BYTES, files.DEEPEST), (2**20, 32)),
         (FILES, "It has 1 s of processor time and 256 MiB of memory, and 0.1 s and 8 MB more for each MB: of",
          (child_reader._WORK_S, child_reader._MEMORY, 1e6 * child_reader._WORK_A_BYTE_S, child_reader._MEMORY_A_BYTE),
          (1, 2**28, pytest.approx(0.1), 8)),

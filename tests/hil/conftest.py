@@ -12,8 +12,8 @@ import zmq
 
 from hil.analysis import recording_checks
 from hil.config import load_config
-from hil.ipc.operator import LEASE, CommandMemory, SharedOperator
 from hil.ipc.run_memory import RunMemory
+from hil.ipc.shared_types import LEASE, CommandMemory, SharedOperator
 from hil.messages.operator_input import NOTICES
 from hil.operator import client as client_module
 from hil.operator.runtime_folder import Running, RuntimeFolder, read_token

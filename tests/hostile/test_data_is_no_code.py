@@ -13,7 +13,7 @@ from hil.messages.signals import TICK
 
 ROOT = Path(hil.__path__[0]).parent
 # Rows are packed and unpacked by expressions made from `hil.messages.signals` and the fields of samples: constants.
-GENERATED = {"hil/messages/packer.py": ["eval"], "hil/messages/link_messages.py": 4 * ["eval"]}
+GENERATED = {"hil/messages/stages.py": ["eval"], "hil/messages/link_messages.py": 4 * ["eval"]}
 # Formats that carry code or objects of any class, and what reads them.
 MODULES = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "jsonpickle", "code"}
 CALLS = {"eval", "exec", "compile", "__import__", "execfile"}

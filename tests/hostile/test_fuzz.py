@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.config import load_config
-from hil.config.json_io import parse_json
+from hil.config.files import parse_json
 from hil.config.text_io import MOST_VALUES, read_yaml
 from hil.messages.layout import SENSORS, Layout
 from hil.recording import RecordError, RecordWriter, TrialRecord, read_trial

@@ -12,7 +12,7 @@ import msgpack
 import pytest
 import zmq
 
-from hil.ipc.operator import CommandMemory
+from hil.ipc.shared_types import CommandMemory
 from hil.messages.layout import SENSORS, Layout
 from hil.operator import sockets
 from hil.operator.sockets import CommandSocket, RequestSocket, SharedCommands

@@ -21,7 +21,7 @@ import hil.analysis.export.run
 import hil.analysis.own_rover.files
 
 # What commands import when they run is imported before the children are made: that work is not the file's.
-import hil.analysis.recovered_summary
+import hil.analysis.recompute
 import hil.analysis.replay
 import hil.analysis.report.make
 import hil.analysis.verify

@@ -9,9 +9,8 @@ import pytest
 
 from hil.analysis.campaign import read_campaign
 from hil.app.faults.virtual_run import VirtualRun
-from hil.campaign.expand import campaign_seed, expand
 from hil.campaign.guided import Question, run_guided
-from hil.campaign.plan import load_plan
+from hil.campaign.plan import campaign_seed, expand, load_plan
 from hil.campaign.run import CampaignOrder, CampaignStop
 from hil.config import load_config
 from hil.config.rig import Rig

@@ -15,7 +15,7 @@ from hil.app.run_loop import Signals
 from hil.config import load_config
 from hil.config.operator_settings import Settings
 from hil.config.rig import Rig
-from hil.ipc.operator import LEASE, CommandMemory, OperatorWriter
+from hil.ipc.shared_types import LEASE, CommandMemory, OperatorWriter
 from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, ClearFault, Jog, Set, Start, Stop
 from hil.recording import read_trial

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from drivers.interfaces import DeviceError
-from hil.analysis.recovered_summary import recover
+from hil.analysis.recompute import recover
 from hil.analysis.verify import verify
 from hil.processes.disturbances import INTERRUPTED, LONG
 from hil.recording import read_trial

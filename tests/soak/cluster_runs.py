@@ -27,7 +27,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy, as `hil sweep` does
 from hil.campaign.cluster import cluster
 from hil.campaign.sweep import SweepRun, expand_sweep, run_sweep
 from hil.campaign.workers import this_process
-from hil.config.kernel_kinds import one_of_each_kind
+from hil.config.rig import one_of_each_kind
 from hil.realtime.long_ticks import processor_name
 
 # An impact after 1 cm: a second of virtual time.

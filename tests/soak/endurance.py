@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from drivers.interfaces import DeviceError
-from hil.analysis.recovered_summary import summarise_afterwards
+from hil.analysis.recompute import summarise_afterwards
 from hil.app.resident import Resident
 from hil.app.run import open_backend
 from hil.app.run_loop import Signals

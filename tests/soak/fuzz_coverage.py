@@ -25,7 +25,7 @@ except ImportError:  # it is made for Linux on x86-64
 READERS = (
     "yaml",
     "hil.config.text_io",
-    "hil.config.json_io",
+    "hil.config.files",
     "hil.config.error_messages",
     "hil.simulator.control_socket",
 )
@@ -38,7 +38,7 @@ def targets() -> dict[str, Target]:
     """What is given the bytes, by name."""
     with atheris.instrument_imports(include=list(READERS)):
         from hil.config import Config, ConfigError
-        from hil.config.json_io import parse_json
+        from hil.config.files import parse_json
         from hil.config.loading import parse_config
         from hil.config.text_io import read_yaml
         from hil.operator.command_messages import read_request

@@ -45,8 +45,8 @@ from hil.config import Config, ConfigError, load_config
 from hil.config.error_messages import resolved, whole_schema
 from hil.config.schema.experiments import unused_sections
 from hil.experiments.base import ARMED
-from hil.experiments.claim import TRUTH_CHECK
-from hil.experiments.motion_summary import window_mean
+from hil.experiments.summary import window_mean
+from hil.experiments.summary_table import TRUTH_CHECK
 from hil.messages.fault import Fault
 from hil.recording import read_trial
 from hil.simulator.ground_truth import GroundTruth

@@ -14,7 +14,7 @@ import pytest
 
 from hil.config import load_config
 from hil.messages.fault import Fault
-from hil.messages.schema import TIMING, event_row
+from hil.messages.link_messages import TIMING, event_row
 from hil.messages.signals import tick_dtype
 from hil.processes.disturbances import long_tick_event, stall_event
 from hil.realtime.clock import Stall

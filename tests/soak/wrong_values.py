@@ -17,12 +17,12 @@ import numpy as np
 
 from hil.estimation.estimator import ZERO_TIME_S
 from hil.experiments.impact.sensing import PEAKS, measured_keys, peak_keys, sensor_channels
-from hil.messages.schema import IMPACT
+from hil.messages.link_messages import IMPACT
 from hil.residuals.evidence import RunEvidence
 from hil.residuals.judgement import judge, marks
 from hil.residuals.table import measured
-from hil.signals.channels import removed_by_coupling
 from hil.signals.impact import measure_impact
+from hil.signals.traces import removed_by_coupling
 
 # Gains, as changes, and steps of the other kinds: the smallest noticed one is one of these.
 GAINS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0)

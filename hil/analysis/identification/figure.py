@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 
 from hil.analysis.identification.fit import NORMAL, Identification
 from hil.analysis.identification.forward import RANGES, ForwardModel, MeasuredMean, Window, soil_of
-from hil.experiments.drawing import COLOURS
-from hil.experiments.figure_file import save_figure
-from hil.experiments.figure_form import FigureForm
+from hil.experiments.drawing import COLOURS, FigureForm, save_figure
 
 FloatArray = NDArray[np.float64]
 _TITLES = {"pull_N": "pull [N]", "torque_Nm": "torque of all wheels [N m]", "sinkage_m": "sinkage [mm]"}

@@ -26,7 +26,7 @@ from hil.config import Config, parse_config
 from hil.config.rig import Rig
 from hil.config.schema.ground_and_obstacle import SoilConfig
 from hil.config.schema.rover import RoverConfig
-from hil.experiments.motion_summary import NORMAL, MeasuredWindow, window_mean
+from hil.experiments.summary import NORMAL, MeasuredWindow, window_mean
 from hil.experiments.throttle import MEASURE
 from hil.recording import open_trial
 from hil.recording.content import in_blocks

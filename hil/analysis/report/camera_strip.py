@@ -14,9 +14,7 @@ from hil.analysis.film.files import CameraFrames
 from hil.analysis.recording_checks import impact_time, ticks_between
 from hil.analysis.report.trial_figures import AFTER_S, BEFORE_S
 from hil.experiments.base import Summary
-from hil.experiments.drawing import COLOURS, decimated, dress_panel
-from hil.experiments.figure_file import facts_of, run_line, save_figure
-from hil.experiments.figure_form import FigureForm
+from hil.experiments.drawing import COLOURS, FigureForm, decimated, dress_panel, facts_of, run_line, save_figure
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
 from hil.recording.camera_frames import RunFrame, frames_of

@@ -18,7 +18,7 @@ from hil.analysis.report.page import Contents, motion_over_trials, motion_rows, 
 from hil.analysis.report.trial_figures import Trace, trace_of
 from hil.config import Config
 from hil.config.files import replacing
-from hil.experiments.figure_file import stamp
+from hil.experiments.drawing import stamp
 from hil.recording import RecordError, open_trial
 from hil.recording.digests import file_sha256
 from hil.recording.run_folder import FolderError, file_in

@@ -12,8 +12,8 @@ from typing_extensions import override
 
 from drivers.interfaces import ControllerState, PolledDevice, Source
 from drivers.messages import DaqBlock
+from hil.app.backends import RigLock
 from hil.app.driver_factory import DriverFactory, at_endpoints
-from hil.app.rig_lock import RigLock
 from hil.app.warm_up import warm_up
 from hil.config.rig import Rig
 from hil.runtime.clock import LockstepClock

@@ -18,8 +18,8 @@ from drivers.registry import valves_driver
 from drivers.section import SENSITIVITY
 from hil.app.check.access import Access, read_blocks
 from hil.app.pace_check import rate_check
-from hil.config.load_channels import full_scales, normal_force_rows, offsets
 from hil.config.rig import Rig
+from hil.config.rig_setup import full_scales, normal_force_rows, offsets
 from hil.config.schema.equipment import LimitsConfig
 from hil.config.schema.sensors import DaqConfig
 from hil.estimation.estimator import ZERO_TIME_S, Estimator

@@ -22,7 +22,7 @@ from hil.app.server_process import CommandServer
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.equipment import OperatorConfig
-from hil.ipc.operator import LEASE, CommandMemory, SharedOperator
+from hil.ipc.shared_types import LEASE, CommandMemory, SharedOperator
 from hil.messages.fault import Fault
 from hil.messages.operator_input import NOTICES, Arm, LeaseChange, OperatorRequest, RefusedCommands, Start
 from hil.operator.command_gate import CommandGate, CommandSink

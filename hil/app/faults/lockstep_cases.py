@@ -28,7 +28,7 @@ from hil.app.faults.lockstep import STOPPED_AFTER_S, Disturb, LockstepResult, Lo
 from hil.config import Config, load_config
 from hil.config.rig import Rig
 from hil.experiments.registry import summarise
-from hil.ipc.operator import LEASE, CommandMemory
+from hil.ipc.shared_types import LEASE, CommandMemory
 from hil.messages.fault import Fault
 from hil.messages.layout import COMMANDED, INSTRUMENTS
 from hil.messages.stages import Command

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.analysis.film.skeleton import Floats, Skeleton
-from hil.app.check.host import bus_loads, cut_latency
+from hil.app.check.instrument_checks import bus_loads, cut_latency
 from hil.app.console import obstacle_shown
 from hil.config.model_parameters import obstacle_stand, profile_line, relief_of
 from hil.config.operator_settings import ChangeableKeys
@@ -28,7 +28,7 @@ from hil.messages.signals import TICK, flat, signals_of
 from hil.messages.stages import UPRIGHT
 from hil.safety.arming import cylinder_checks
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
-from hil.signals.instrument_readings import independent_values, innovation_bound, rotation, unit
+from hil.signals.alignment import independent_values, innovation_bound, rotation, unit
 
 Band = tuple[float | None, float | None]
 

@@ -8,13 +8,11 @@ from pathlib import Path
 
 from hil.operator.client import CommandClient
 from hil.operator.curve import KeysError, read_key_pair, read_public_key
-from hil.operator.page.access import PageAccess
-from hil.operator.page.app import Page
+from hil.operator.page.app import Page, bind, make_server, serve
 from hil.operator.page.messages import DrawingInputsFile, PageSettings, read_settings
-from hil.operator.page.operated_rig import PageRig
+from hil.operator.page.operated_rig import PageRig, Series, TelemetryReceiver
 from hil.operator.page.runs import RunFolder
-from hil.operator.page.server import bind, make_server, serve
-from hil.operator.page.telemetry import Series, TelemetryReceiver
+from hil.operator.page.viewer import PageAccess
 from hil.operator.runtime_folder import RuntimeFolderError, read_token
 from hil.processes.lifecycle import Reporter
 from hil.recording.annotation import annotate, annotation_of

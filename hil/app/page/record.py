@@ -27,7 +27,7 @@ from hil.realtime.histogram import for_people
 from hil.recording import OpenRecord, RecordError, open_trial
 from hil.recording.content import between
 from hil.recording.run_folder import FolderError, summary_of
-from hil.recording.tick_logger import cut_at_impact, parts_ms
+from hil.recording.sinks import cut_at_impact, parts_ms
 
 
 def timing_of(record: OpenRecord, summary: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from drivers.interfaces import DeviceError
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.schedule import Actor, VirtualTime
 from drivers.sim.virtual.serial import VirtualLines
-from hil.app import link_process
-from hil.app.backend import Platform
+from hil.app import driver_factory
+from hil.app.run_loop import Platform
 from hil.config.rig import Rig
 from hil.ipc.run_memory import RunMemory, read_stops
 from hil.ipc.shm import Ring
@@ -35,8 +35,7 @@ from hil.simulator.connection import Endpoints
 from hil.simulator.daq_process import DaqServer
 from hil.simulator.ground_truth import truth_answer
 from hil.simulator.memory import RESET, SimulatorMemory
-from hil.simulator.plant_process import RealtimePlant
-from hil.simulator.rounds import LONGEST_NS
+from hil.simulator.plant_process import LONGEST_NS, RealtimePlant
 from hil.simulator.serial_process import SerialLines, has_server
 
 KILLED = -9
@@ -180,7 +179,7 @@ class _VirtualProcesses:
         return process
 
     def waker(self, _shared: RunMemory, name: str) -> Callable[[], None]:
-        """As `hil.app.backend.Platform.waker`."""
+        """As `hil.app.run_loop.Platform.waker`."""
 
         def wake() -> None:
             if (process := self.by_name.get(name)) is not None and process.actor is not None:
@@ -204,7 +203,7 @@ class _VirtualProcesses:
             process.hang_up()
 
     def _link(self, me: _VirtualProcess, arguments: Sequence[str]) -> None:
-        link_process.serve(arguments[0], me.shared, me.lifecycle, host=self.host)
+        driver_factory.serve(arguments[0], me.shared, me.lifecycle, host=self.host)
 
     def _recorder(self, me: _VirtualProcess, arguments: Sequence[str]) -> None:  # noqa: ARG002
         recorder.serve(me.shared, me.lifecycle, me, host=self.host, after_flush=self._flushed)

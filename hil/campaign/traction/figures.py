@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 
 from hil.campaign.traction.series import SlopeSearch
 from hil.config import Config
-from hil.experiments.figure_file import save_figure
-from hil.experiments.figure_form import FigureForm
+from hil.experiments.drawing import FigureForm, save_figure
 
 # One for each mode, told apart by the colour-blind.
 _COLOURS = {

@@ -19,7 +19,7 @@ from hil.campaign.sweep import SweepRows, SweepRun, sweep_head, sweep_row, write
 from hil.campaign.traction.series import SlopeSearch, on_slope
 from hil.config import Config, ConfigError, Problem
 from hil.config.files import replacing
-from hil.config.schema.follow import along_way_problems
+from hil.config.schema.experiments import along_way_problems
 from hil.experiments.throttle import RESULTS
 from hil.recording.run_folder import run_folder
 

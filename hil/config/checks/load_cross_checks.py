@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hil.config.load_channels import full_loads, leg_matrix
 from hil.config.problems import Problem
+from hil.config.rig_setup import full_loads, leg_matrix
 from hil.config.schema.loads import AXES, FRAME, PULL, LoadsConfig, StrainGaugesConfig
 from hil.config.schema.normal_force import CylindersConfig, LinkageConfig
 from hil.config.unchecked_config import UncheckedConfig

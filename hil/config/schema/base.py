@@ -1,10 +1,12 @@
-"""Base of all sections of a rig config, which is in `drivers`, and how their keys are declared."""
+"""What all sections of the config have in common."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, ValidationError
+from pydantic_core import InitErrorDetails
 
 from drivers.section import PORT, SERVER, Listed, Section
 
@@ -36,3 +38,20 @@ def positive(default: float | None, most: float, words: str, **more: Any) -> Any
 def section(kind: type[Section], words: str) -> Any:
     """A key that is a section, by default one with all defaults."""
     return Field(default_factory=kind, description=words)
+
+
+def checked_below(name: str, section: type[Section], values: Any) -> Section:
+    """Check the values of a section; the location of each error then begins with the name that selected its class.
+
+    Raises ValidationError: the values are not valid for the section.
+    """
+    try:
+        return section.model_validate(values)
+    except ValidationError as error:
+        raise ValidationError.from_exception_data(error.title, list(_below(name, error))) from None
+
+
+def _below(name: str, error: ValidationError) -> Iterator[InitErrorDetails]:
+    for detail in error.errors(include_url=False):
+        place = (name, *detail["loc"])
+        yield InitErrorDetails(type=detail["type"], loc=place, input=detail["input"], ctx=detail.get("ctx", {}))

@@ -26,8 +26,7 @@ from drivers.device_sections import (
 from drivers.extensions import ExtensionError
 from drivers.registry import built_in, driver_type
 from hil.config.problems import CrossCheckError, Problem
-from hil.config.schema.base import Section
-from hil.config.schema.nested import checked_below
+from hil.config.schema.base import Section, checked_below
 from hil.messages.layout import ROLES, Role
 
 

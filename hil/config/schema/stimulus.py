@@ -8,11 +8,11 @@ from typing import Literal
 
 from pydantic import field_validator
 
+from hil.config.files import ALL_WHEELS, MOST_CHARACTERS, TIME, StimulusTable, read_table
 from hil.config.problems import Problem
 from hil.config.schema.base import key
 from hil.config.schema.experiment_section import ExperimentSection, WholeConfig
 from hil.config.schema.servos import DrivenJoint
-from hil.config.time_tables import ALL_WHEELS, MOST_CHARACTERS, TIME, StimulusTable, read_table
 from hil.messages.layout import Layout
 
 _KEY = "stimulus.table"

@@ -16,7 +16,7 @@ NEEDED = "motion"
 PLACES = ("pose", "position")
 # The corner of the loop times its delay, at most [rad]: with it the phase margin is 48 degrees.
 _LARGEST_DELAY = 0.35
-# The corner is so many times speed over length_m, that of the integral so many times (hil.control.hold_line).
+# The corner is so many times speed over length_m, that of the integral so many times (hil.control.wheel_speed).
 CORNER, INTEGRAL = 8.0, 2.0
 # From a set-point to the turning of the rover, and the loop's own ticks [s]: servo of the drives, a tick each way.
 DRIVES_S = 0.01

@@ -1,6 +1,5 @@
 """The rover twin as an observer: predicted by the model, corrected by what instruments of motion measure."""
 
-from hil.estimation.observer.observed_twin import ObservedTwin
-from hil.estimation.observer.rover_twin import make_twin
+from hil.estimation.observer.observed_twin import ObservedTwin, make_twin
 
 __all__ = ["ObservedTwin", "make_twin"]

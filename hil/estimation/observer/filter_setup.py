@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from hil.config.rig import Rig
 from hil.config.schema.instruments import EstimationConfig, ImuConfig, JointsConfig, MotionConfig
 from hil.messages.layout import INSTRUMENTS
-from hil.signals.instrument_readings import innovation_bound, rotation, unit
+from hil.signals.alignment import innovation_bound, rotation, unit
 from models.kernels.compiled import FloatArray
 from models.observer.model import (
     BIAS_X,

@@ -1,4 +1,4 @@
-"""The rover twin next to a filter of its deviation: predicted by the model, corrected by what is measured."""
+"""The rover twin, corrected by measured motion where the rig has instruments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from drivers.messages import Reading
 from hil.config.rig import Rig
 from hil.estimation.observer.filter_setup import SINKAGE_BY_LOAD, STEP_NS, load_errors, load_slopes, make_filter
 from hil.estimation.soil.soil_estimator import SoilEstimator
-from hil.estimation.twin import RoverTwin
+from hil.estimation.twin import CaptureTwin, RoverTwin
 from hil.messages.layout import INSTRUMENTS
 from hil.messages.stages import SOURCE_STATES, Estimate, ObserverOutput, Prediction, Samples
 from models.kernels.bound import BoundArguments
@@ -226,3 +226,19 @@ class ObservedTwin(RoverTwin):
             gravity=gravity,
             observed=observed,
         )
+
+
+def make_twin(rig: Rig, nominal: RigParameters | None = None) -> RoverTwin:
+    """The twin of a rig; `nominal` are other parameters than the rig's, as of one that has not settled."""
+    if rig.layout.instruments:
+        return ObservedTwin(rig, nominal)
+    parameters = rig.nominal if nominal is None else nominal
+    kind = RoverTwin if parameters.capture is None else CaptureTwin
+    return kind(
+        parameters,
+        joints=rig.layout.turning,
+        controls_loads=rig.layout.controls_loads,
+        pull_unknown=rig.config.pull_unknown,
+        longest_step_s=rig.longest_step_s,
+        tilt_deg=rig.limits.tilt_deg,
+    )

@@ -14,7 +14,9 @@ from hil.config.loading import parse_config
 from hil.config.model_parameters import nominal_rig
 from hil.experiments.crossing.judgement import Course, Floats
 from hil.experiments.drawing import (
+    FigureForm,
     dress_panel,
+    frame_figure,
     mark_phases,
     new_figure,
     over_time,
@@ -24,8 +26,6 @@ from hil.experiments.drawing import (
     wheel_style,
     wheels_in_order,
 )
-from hil.experiments.figure_file import frame_figure
-from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
 from models.plant import RigParameters

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from hil.config import Config
-from hil.config.schema.crossing import CrossingConfig
+from hil.config.schema.experiments import CrossingConfig
 from hil.experiments.base import Summary
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import WHEELS, SummaryKey

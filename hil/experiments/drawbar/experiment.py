@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from hil.config import Config
 from hil.config.schema.traction import DrawbarConfig
 from hil.experiments.base import FinishedRun, Summary
-from hil.experiments.figure_form import FigureForm
-from hil.experiments.motion_summary import measurement_reasons
+from hil.experiments.drawing import FigureForm
+from hil.experiments.summary import measurement_reasons
 from hil.experiments.summary_table import SummaryKey
 from hil.experiments.throttle import RESULTS, ThrottleExperiment, traction_of
 

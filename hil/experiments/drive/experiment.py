@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hil.config.rig import Rig
 from hil.config.schema.capture import DriveConfig, DriveStepConfig
 from hil.config.schema.experiment_section import ExperimentSection
-from hil.control.hold_line import hold_line
-from hil.control.wheel_speed import Controller
+from hil.control.wheel_speed import Controller, hold_line
 from hil.experiments.base import AFTER_NS, ArmingChecks, Experiment, FinishedRun, Summary
-from hil.experiments.figure_form import FigureForm
+from hil.experiments.drawing import FigureForm
 from hil.experiments.summary import FieldMeans, finite
 from hil.experiments.summary_table import WHEELS, SummaryKey, inner
 from hil.messages.operator_input import SetPoint

@@ -10,15 +10,15 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from hil.experiments.drawing import (
+    FigureForm,
     dress_panel,
+    frame_figure,
     mark_phases,
     over_time,
     plot_line,
     plot_wheels,
     share_legend,
 )
-from hil.experiments.figure_file import frame_figure
-from hil.experiments.figure_form import FigureForm
 from hil.experiments.motion_panels import innovation_panel, speed_panel
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord

@@ -11,17 +11,17 @@ from matplotlib.figure import Figure
 from hil.config.loading import parse_config
 from hil.config.schema.equipment import DrivesConfig
 from hil.experiments.drawing import (
+    FigureForm,
     FloatArray,
     dress_panel,
+    frame_figure,
     new_figure,
     over_time,
     plot_line,
     plot_wheels,
     share_legend,
 )
-from hil.experiments.figure_file import frame_figure
-from hil.experiments.figure_form import FigureForm
-from hil.experiments.follow.judgement import RESULTS, motor_torques_Nm
+from hil.experiments.follow.experiment import RESULTS, motor_torques_Nm
 from hil.experiments.summary_table import result_rows
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord

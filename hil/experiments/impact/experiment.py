@@ -11,16 +11,13 @@ import numpy as np
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.trial import TrialConfig
-from hil.control.hold_line import hold_line
 from hil.control.motions.timeline import Playback
-from hil.control.wheel_speed import Controller, WheelSpeed
+from hil.control.wheel_speed import Controller, WheelSpeed, hold_line
 from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
-from hil.experiments.claim import Claim
 from hil.experiments.impact.acceptance import Evidence, judge, quality_rows, refusals
 from hil.experiments.impact.approach import LARGEST_ANGLE_DEG, LEAST_ANGLE_DEG, approach_keys, measured_approach
 from hil.experiments.impact.posture import Posture, least_energy_posture, posture_check, posture_timeline
-from hil.experiments.impact.predicted_force import predicted_force
-from hil.experiments.impact.release import Release
+from hil.experiments.impact.predicted_force import Release, predicted_force
 from hil.experiments.impact.sensing import (
     GROUSER_KEYS,
     PEAK_KEYS,
@@ -34,6 +31,7 @@ from hil.experiments.impact.sensing import (
 )
 from hil.experiments.motion_claims import DEVIATIONS, motion_claims
 from hil.experiments.summary import finite
+from hil.experiments.summary_table import Claim
 from hil.messages.check import Check
 from hil.messages.fault import Fault
 from hil.messages.stages import Estimate, Goal, Prediction, Samples

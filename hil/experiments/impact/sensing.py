@@ -10,15 +10,14 @@ import numpy as np
 from rich.table import Table
 
 from hil.config import Config
-from hil.config.load_channels import links_gain
+from hil.config.rig_setup import links_gain
 from hil.config.schema.loads import FRAME
 from hil.experiments.base import FinishedRun, Summary
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import SummaryKey, quantity, result_rows, summary_table, verdict_rows
 from hil.recording.content import Recorded, between
-from hil.signals.channels import SensorChannels, half_width
 from hil.signals.impact import MeasuredImpact, UncertainValue, measure_impact, strain_peak
-from hil.signals.traces import span_ns
+from hil.signals.traces import SensorChannels, half_width, span_ns
 from hil.signals.vibration import ShieldResonance
 
 # Peaks of the summary, and where a measured impact has them.

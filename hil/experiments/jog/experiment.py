@@ -16,8 +16,7 @@ from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.capture import JogConfig
 from hil.experiments.base import AFTER_NS, ArmingChecks, Experiment, FinishedRun, Summary
-from hil.experiments.claim import Claim
-from hil.experiments.summary_table import SummaryKey
+from hil.experiments.summary_table import Claim, SummaryKey
 from hil.messages.layout import Layout
 from hil.messages.operator_input import Jog, JogJoint, Valve
 from hil.messages.stages import ByServo, ByWheel, Estimate, Goal, Prediction, Samples

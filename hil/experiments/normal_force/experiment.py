@@ -11,14 +11,13 @@ from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.capture import DriveStepConfig
 from hil.config.schema.normal_force import NormalForceConfig
-from hil.control.build import load_controller
+from hil.control.normal_force import load_controller
 from hil.control.wheel_speed import Controller
 from hil.experiments.base import AFTER_NS, ArmingChecks, FinishedRun, Summary
-from hil.experiments.claim import Claim
 from hil.experiments.drive.experiment import DRIVE, DriveExperiment
 from hil.experiments.motion_claims import motion_claims
-from hil.experiments.normal_force.segments import goal_of
-from hil.experiments.normal_force.summary import RESULTS, normal_force_summary
+from hil.experiments.normal_force.summary import RESULTS, goal_of, normal_force_summary
+from hil.experiments.summary_table import Claim
 from hil.messages.loads import LoadGoal, load_goal
 from hil.messages.operator_input import OperatorCommand, SetLoads
 from hil.messages.stages import Estimate, Goal, Prediction, Samples

@@ -11,11 +11,16 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from hil.experiments.drawing import dress_panel, new_figure, plot_line, wheel_style, wheels_in_order
-from hil.experiments.figure_file import frame_figure
-from hil.experiments.figure_form import FigureForm
-from hil.experiments.normal_force.segments import Loads, loads_of
-from hil.experiments.normal_force.summary import WINDOW_S, running_mean
+from hil.experiments.drawing import (
+    FigureForm,
+    dress_panel,
+    frame_figure,
+    new_figure,
+    plot_line,
+    wheel_style,
+    wheels_in_order,
+)
+from hil.experiments.normal_force.summary import WINDOW_S, Loads, loads_of, running_mean
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
 from hil.simulator.ground_truth import GroundTruth

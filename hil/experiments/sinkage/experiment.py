@@ -9,9 +9,9 @@ import numpy as np
 
 from hil.config import Config
 from hil.config.rig import Rig
-from hil.config.schema.crossing import SinkageConfig
+from hil.config.schema.experiments import SinkageConfig
 from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
-from hil.experiments.figure_form import FigureForm
+from hil.experiments.drawing import FigureForm
 from hil.experiments.summary import FieldMeans, finite
 from hil.experiments.throttle import LOADS
 from hil.messages.stages import Estimate, Goal, Prediction, Samples

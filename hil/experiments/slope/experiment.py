@@ -13,8 +13,8 @@ from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.traction import SlopeConfig
 from hil.experiments.base import FinishedRun, Summary
-from hil.experiments.figure_form import FigureForm
-from hil.experiments.motion_summary import measurement_reasons
+from hil.experiments.drawing import FigureForm
+from hil.experiments.summary import measurement_reasons
 from hil.experiments.summary_table import SummaryKey
 from hil.experiments.throttle import RESULTS, ThrottleExperiment, traction_of
 

@@ -9,9 +9,16 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from hil.config.loading import parse_config
-from hil.experiments.drawing import dress_panel, new_figure, over_time, plot_line, plot_wheels, share_legend
-from hil.experiments.figure_file import frame_figure
-from hil.experiments.figure_form import FigureForm
+from hil.experiments.drawing import (
+    FigureForm,
+    dress_panel,
+    frame_figure,
+    new_figure,
+    over_time,
+    plot_line,
+    plot_wheels,
+    share_legend,
+)
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
 

@@ -9,10 +9,8 @@ Ring       every row in order, for several readers: sensor blocks, ticks to reco
 Heartbeat  when each process was last alive
 """
 
-from hil.ipc.shm.machine import UnsupportedMachine
-from hil.ipc.shm.mailbox import NEVER_NS, PROCESSES, STALE, Heartbeat, Mailbox
-from hil.ipc.shm.mapped import ShmError
-from hil.ipc.shm.ring import Cursor, Ring
+from hil.ipc.shm.mapped import ShmError, UnsupportedMachine
+from hil.ipc.shm.ring import NEVER_NS, PROCESSES, STALE, Cursor, Heartbeat, Mailbox, Ring
 
 __all__ = [
     "NEVER_NS",

@@ -1,21 +1,146 @@
-"""A mapped file with a header that describes its contents, so that two processes cannot interpret it differently."""
+"""Files mapped into the memory of several processes, by atomic machine code."""
 
 from __future__ import annotations
 
 import binascii
 import ctypes
+import functools
 import mmap
 import os
+import platform
+import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.ipc.shm.machine import Functions
+CODE = {
+    "x86_64": {
+        "load": "488b07c3",
+        "store": "488937c3",
+        "publish": (
+            "488b0f488b57184c8d4a074983e1f8488b0148ffc04189c04183e0074d0fafc14c0347084989d14983e1f831ff4c39cf733a662e"
+            "0f1f8400000000000f1f40004c8b143e4d8914384883c7084c39cf72efeb19662e0f1f8400000000000f1f00440fb60c3e45880c"
+            "3848ffc74839d772ef488901c3"
+        ),
+        "snapshot": (
+            "5541574156534c8b074c8b4f08488b4f10488b57184c8d52074983e2f84531db4889d74883e7f8660f1f840000000000498b0048"
+            "85c0746789c383e307490fafda4c01cb4531f64939fe73300f1f40004e8b3c334e893c314983c6084939fe72efeb19662e0f1f84"
+            "00000000000f1f00420fb62c3342882c3149ffc64939d672ef498b184829c34883fb07721649ffc34983fb10729a48c7c0ffffff"
+            "ffeb4231c0eb3e4531c04939f873310f1f4400004e8b0c014e890c064983c0084939f872efeb19662e0f1f8400000000000f1f00"
+            "420fb63c0142883c0649ffc04939d072ef5b415e415f5dc3"
+        ),
+        "append": (
+            "554157415641554154534889d14c8b074c8b4f084c8b57104c8b5f18488b5f20488b5728498b00488d3c084d8db00001000049c7"
+            "c7ffffffff0f1f800000000049ffc74939d773194d8b264983ee804989fd4d29e54d39d57ee631c0e9a8000000498b9080000000"
+            "4839fa480f4ed7498990800000004531f631d249f7f24889d84883e0f84939ce7377660f1f4400004989d74d0faffb4d01cf4989"
+            "f44531ed4939c5733a662e0f1f840000000000904a8b2c2e4b892c2f4983c5084983c4084939c572ebeb18660f1f840000000000"
+            "410fb62c2443882c2f49ffc549ffc44939dd72ec49ffc64989d749ffc74d39d7ba00000000490f45d74801de4939ce728f498938"
+            "b8010000005b415c415d415e415f5dc3"
+        ),
+        "fetch": (
+            "554157415641554154534889d04c8b074c8b57084c8b4f104c8b5f18488b7f2031db31d249f7f14889f84883e0f84839cb737d66"
+            "2e0f1f8400000000000f1f004989d64d0faff34d01d64989f74531e44939c47339662e0f1f840000000000904f8b2c264e892c26"
+            "4983c4084983c7084939c472ebeb17660f1f840000000000430fb62c2641882f49ffc449ffc74939fc72ed48ffc34989d649ffc6"
+            "4d39ceba00000000490f45d64801fe4839cb7290498b80800000004c29c85b415c415d415e415f5dc3"
+        ),
+    },
+    "aarch64": {
+        "load": "00fcdfc8c0035fd6",
+        "store": "01fc9fc8c0035fd6",
+        "publish": (
+            "082c40a9e9031faa0a0c40f90c0140f94d1d0091bf3b03d580050091acf17d920d084092ab2d0c9b4cf17d923f010ceb42010054"
+            "2d6869f86d6929f8292100913f010ceb83ffff54040000142c6869386c692938290500913f010aeb83ffff5400fd9fc8c0035fd6"
+        ),
+        "snapshot": (
+            "092041a9ea031faa0b3040a90d1d0091adf17d9260fddfc8600500b40f084092ee031faa10f17d92ef310d9bdf0110eb42010054"
+            "f1696ef831692ef8ce210091df0110eb83ffff5404000014f0696e3830692e38ce050091df0108eb83ffff54bf3903d56e0140f9"
+            "ce0100cbdf1d00f1c30000544a0500915f4100f1c3fcff5400008092c0035fd6ea031faa0bf17d925f010beb420100542c696af8"
+            "2c682af84a2100915f010beb83ffff54040000142b696a382b682a384a0500915f0108eb83ffff54c0035fd6"
+        ),
+        "append": (
+            "082440a9100080920a2c41a9112080520c3842a90f0140f9ed01028b100600911f020eeb220100541201118b3102029152fedfc8"
+            "b20112cb5f020aeb0dffff54e0031faac0035fd6f009ca9a114140f9ee031faa3f020deb0fbe0a9b30c28d9a104100f9bf3b03d5"
+            "df0102eb42030054f1250b9bf0031faa80f17d92f20301aa1f0200eb62010054236870f852220091236a30f8102200911f0200eb"
+            "63ffff540400001440164038206a3038100600911f020ceb83ffff54f0050091ce05009121000c8b1f020aebef078f9adf0102eb"
+            "03fdff54200080520dfd9fc8c0035fd6"
+        ),
+        "fetch": (
+            "082441a9ee031faa0d1040f94a08c89a4b89089b0a3040a9df0103eb420300547031099bef031faab2f17d92f10301aaff0112eb"
+            "62010054006a6ff83122009120682ff8ef210091ff0112eb63ffff5404000014126a6f38ef05009132160038ff010deb83ffff54"
+            "6f050091ce05009121000d8bff0108ebeb078b9adf0103eb03fdff54bf3903d5494140f9200108cbc0035fd6"
+        ),
+    },
+}
+
+
+class UnsupportedMachine(RuntimeError):  # noqa: N818 - the name describes the error
+    """There is no code for this machine, or it must not run here."""
+
+
+class Functions(NamedTuple):
+    """The functions of atomics.ll. All arguments are addresses or counts and are not checked: a wrong one crashes."""
+
+    load: Callable[[int], int]
+    store: Callable[[int, int], None]
+    publish: Callable[[int, int], int]
+    snapshot: Callable[[int, int], int]
+    append: Callable[[int, int, int], int]
+    fetch: Callable[[int, int, int, int], int]
+
+
+_WORD = ctypes.c_int64
+# PYFUNCTYPE keeps the GIL: after releasing it for 30 ns, getting it back can take a thread switch interval.
+_TYPES = {
+    "load": ctypes.PYFUNCTYPE(_WORD, _WORD),
+    "store": ctypes.PYFUNCTYPE(None, _WORD, _WORD),
+    "publish": ctypes.PYFUNCTYPE(_WORD, _WORD, _WORD),
+    "snapshot": ctypes.PYFUNCTYPE(_WORD, _WORD, _WORD),
+    "append": ctypes.PYFUNCTYPE(_WORD, _WORD, _WORD, _WORD),
+    "fetch": ctypes.PYFUNCTYPE(_WORD, _WORD, _WORD, _WORD, _WORD),
+}
+_kept: list[mmap.mmap] = []  # until the process ends
+
+
+def machine() -> str:
+    """Key of `CODE` for this machine. Raises UnsupportedMachine: there is no code for it."""
+    description = f"{platform.machine()} {platform.system()}, {sys.maxsize.bit_length() + 1} bits"
+    if description not in {f"{name} Linux, 64 bits" for name in CODE}:
+        raise UnsupportedMachine(f"shared memory runs on {' and '.join(CODE)} Linux, 64 bits, found {description}")
+    return platform.machine()
+
+
+@functools.cache
+def functions() -> Functions:
+    """Load the code into the memory of this process, once.
+
+    The code goes through an unnamed file, so that no page is both writable and executable, and so that the kernel
+    updates the instruction cache where the processor does not.
+
+    Raises:
+        UnsupportedMachine: there is no code for this machine, or it must not run.
+    """
+    starts, text = {}, b""
+    for name, digits in CODE[machine()].items():
+        text += b"\0" * (-len(text) % 64)
+        starts[name] = len(text)
+        text += bytes.fromhex(digits)
+    fd = os.memfd_create("rover-hil-atomics", os.MFD_CLOEXEC)
+    try:
+        os.write(fd, text)
+        code = mmap.mmap(fd, len(text), mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
+    except PermissionError as error:
+        raise UnsupportedMachine(f"shared memory: this system runs no code from memory ({error})") from None
+    finally:
+        os.close(fd)
+    _kept.append(code)
+    base = int(np.frombuffer(code, np.uint8).ctypes.data)
+    return Functions(**{name: kind(base + starts[name]) for name, kind in _TYPES.items()})
+
 
 _MAP_FAILED = ctypes.c_void_p(-1).value
 

@@ -1,9 +1,11 @@
-"""The page over HTTP: static files, login, what the page draws with, runs; and the WebSocket of each viewer."""
+"""The operator's page: its web application and its server."""
 
 from __future__ import annotations
 
 import asyncio
 import html
+import os
+import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -11,6 +13,7 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import msgspec
+import uvicorn
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
@@ -21,12 +24,57 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from hil.operator.page.access import PageAccess, Session, viewer_name
-from hil.operator.page.messages import MOST_SERIES, DrawingInputs, read_note, read_stop
-from hil.operator.page.operated_rig import PageRig
+from hil.operator.page.messages import MOST_BYTES, MOST_SERIES, DrawingInputs, read_note, read_stop
+from hil.operator.page.operated_rig import PageRig, Series
 from hil.operator.page.runs import RunFolder
-from hil.operator.page.telemetry import Series
-from hil.operator.page.viewer import Viewer
+from hil.operator.page.viewer import PageAccess, Session, Viewer, viewer_name
+
+# How long viewers may take to end when the server ends [s].
+_ENDS_S = 1
+_WAITING = 64
+
+
+def bind(address: str) -> socket.socket:
+    """A socket that listens at ADDRESS:PORT; * as the port: a free one. Raises ValueError: it cannot be bound."""
+    host, _, port = address.rpartition(":")
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections of a server that was killed
+        listening.bind((host, 0 if port == "*" else int(port)))
+        listening.listen(_WAITING)
+    except OSError as error:
+        listening.close()
+        why = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
+        allowed = "ADDRESS:PORT with an address of this machine and a free port, or * as the port"
+        raise ValueError(f"operator.page.address is {address}: {why}; allowed: {allowed}") from None
+    return listening
+
+
+def make_server(app: Starlette, certificate: Path | None, certificate_key: Path | None) -> uvicorn.Server:
+    """The server of an application; SIGTERM ends it.
+
+    `certificate`: file of the TLS certificate; None: no TLS.
+
+    Raises:
+        ValueError: certificate and key are not in order.
+    """
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, lifespan="on", server_header=False, proxy_headers=False,
+        ws="websockets-sansio", ws_max_size=MOST_BYTES * 4, ws_per_message_deflate=False,
+        timeout_graceful_shutdown=_ENDS_S, ssl_certfile=certificate, ssl_keyfile=certificate_key,
+    )  # fmt: skip
+    try:
+        config.load()
+    except OSError as error:
+        allowed = "a certificate and its key, in PEM"
+        raise ValueError(f"operator.page.certificate is {certificate}: {error}; allowed: {allowed}") from None
+    return uvicorn.Server(config)
+
+
+def serve(server: uvicorn.Server, listening: socket.socket) -> None:
+    """Serve until it is ended."""
+    asyncio.run(server.serve(sockets=[listening]))
+
 
 STATIC = Path(__file__).parents[1] / "static"
 # Browsers at the same time.

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from hil.messages.fault import Fault
 from hil.safety.fault_table import link_rows, loop_rows, operator_rows, sensor_rows
-from hil.safety.fault_table.row import FaultRow
-from hil.safety.fault_table.times import ReactionTimes
+from hil.safety.fault_table.times import FaultRow, ReactionTimes
 
 if TYPE_CHECKING:
     from hil.config.rig import Rig  # imports kernels

@@ -12,8 +12,7 @@ from hil.messages.fault import (
     TIMEOUT_FACTOR,
 )
 from hil.messages.layout import INSTRUMENTS, OUTPUTS, ROLES
-from hil.safety.fault_table.row import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow
-from hil.safety.fault_table.times import ReactionTimes
+from hil.safety.fault_table.times import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow, ReactionTimes
 
 _ASKED = [name for name in ROLES if name not in ("drives", *OUTPUTS, *INSTRUMENTS)]
 ROWS = (

@@ -15,8 +15,7 @@ from hil.messages.fault import (
     WINDOW,
     WORKER_SILENT_NS,
 )
-from hil.safety.fault_table.row import BY_OPERATOR, NOTHING_TO_CLEAR, FaultRow
-from hil.safety.fault_table.times import ReactionTimes
+from hil.safety.fault_table.times import BY_OPERATOR, NOTHING_TO_CLEAR, FaultRow, ReactionTimes
 
 ROWS = (
     FaultRow(

@@ -6,8 +6,7 @@ from hil.ipc.run_memory import LEAST_TICKS, RING_S
 from hil.messages.fault import CONSOLE_SILENT_NS, E_STOP_NS, FULL, RECORD_LOST_NS
 from hil.recording.run_folder import BYTES, LOW
 from hil.safety.arming import DISK_NEEDED
-from hil.safety.fault_table.row import BY_OPERATOR, NOTHING_TO_CLEAR, FaultRow
-from hil.safety.fault_table.times import ReactionTimes
+from hil.safety.fault_table.times import BY_OPERATOR, NOTHING_TO_CLEAR, FaultRow, ReactionTimes
 
 ROWS = (
     FaultRow(

@@ -13,8 +13,7 @@ from hil.messages.fault import (
     STANDS_SHARE,
 )
 from hil.messages.layout import AGED, INSTRUMENTS, ROLES
-from hil.safety.fault_table.row import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow
-from hil.safety.fault_table.times import ReactionTimes
+from hil.safety.fault_table.times import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow, ReactionTimes
 from models.validity import VALIDITIES
 
 ROWS = (

@@ -5,7 +5,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from hil.config.schema.experiment_section import ExperimentSection
-from hil.control.build import load_controller
+from hil.control.normal_force import load_controller
 from hil.experiments.base import FinishedRun, Summary
 from hil.messages.loads import LoadGoal, LoadMode
 from rover_hil_example.timed import TimedExperiment, TimedState

@@ -7,7 +7,7 @@ import pytest
 
 from hil.analysis.recording_checks import schema_mismatch
 from hil.messages.layout import SENSORS, layout_of
-from hil.messages.schema import EVENT, TIMING
+from hil.messages.link_messages import EVENT, TIMING
 from hil.messages.signals import block_dtype, tick_dtype
 from hil.recording import TrialRecord
 from models.rover import JunoParameters

@@ -11,11 +11,11 @@ from hil.analysis.fault_report import TICKS_BEFORE_FAULT, FaultWindow, read_repo
 from hil.cli import run
 from hil.ipc.run_memory import LateAction
 from hil.messages.fault import Fault
-from hil.messages.schema import event_row
+from hil.messages.link_messages import event_row
 from hil.processes.disturbances import late_event, stall_event
 from hil.realtime.clock import Stall
 from hil.recording import read_trial
-from hil.recording.tick_logger import LATCHED_BEFORE
+from hil.recording.sinks import LATCHED_BEFORE
 from hil.runtime.loop import TICKS_AFTER_FAULT
 
 MS = 1_000_000

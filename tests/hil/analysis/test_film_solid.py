@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from hil.analysis.film.make import FilmRequest, render
+from hil.analysis.film.make import FilmRequest, SolidView, render
 from hil.analysis.film.moments import filmed
-from hil.analysis.film.solid_view import SolidView
 from hil.analysis.film.view import make_figure
 
 pytestmark = pytest.mark.slow

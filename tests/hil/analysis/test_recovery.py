@@ -15,7 +15,7 @@ from hil.cli import run as hil
 from hil.config import load_config
 from hil.ipc.run_memory import FOLDER, RunMemory
 from hil.ipc.shared_types import START
-from hil.messages.schema import IMPACT, event_row
+from hil.messages.link_messages import IMPACT, event_row
 from hil.operator.telemetry import open_publisher
 from hil.recording import open_writer, read_trial
 from hil.recording.recorder import RingConsumer

@@ -13,7 +13,7 @@ from hil.analysis.verify import verify
 from hil.cli import run as hil
 from hil.ipc.run_memory import FOLDER
 from hil.messages.check import Check
-from hil.messages.schema import event_row
+from hil.messages.link_messages import event_row
 from hil.recording.file_layout import GROWING
 from hil.recording.run_folder import FolderError
 

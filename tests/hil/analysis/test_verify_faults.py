@@ -8,10 +8,10 @@ import pytest
 from hil.analysis.verify import verify
 from hil.experiments.impact.experiment import ImpactState
 from hil.messages.fault import Fault
+from hil.messages.link_messages import event_row
 from hil.messages.operator_input import ClearFault, command_event
-from hil.messages.schema import event_row
 from hil.messages.stages import IDLE_STATE
-from hil.recording.tick_logger import LATCHED_BEFORE
+from hil.recording.sinks import LATCHED_BEFORE
 
 
 def failed(folder):

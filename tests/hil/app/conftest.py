@@ -20,7 +20,7 @@ from hil.app.operate import ResidentProcess
 from hil.app.run_loop import Signals
 from hil.config import load_config
 from hil.config.operator_settings import Settings
-from hil.ipc.operator import LEASE, STATUS, CommandMemory, OperatorWriter
+from hil.ipc.shared_types import LEASE, STATUS, CommandMemory, OperatorWriter
 from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, Start
 from hil.recording import read_trial

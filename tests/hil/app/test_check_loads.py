@@ -7,8 +7,8 @@ from drivers.interfaces import DeviceError, Health
 from drivers.messages import DaqBlock
 from hil.app.check.device_checks import check_loads
 from hil.config import load_config
-from hil.config.load_channels import normal_force_rows, offsets
 from hil.config.rig import Rig
+from hil.config.rig_setup import normal_force_rows, offsets
 
 CONFIG = load_config("sim_drawbar", ["loads.leg_sensors={}"])
 assert CONFIG.loads is not None

@@ -11,7 +11,7 @@ import pytest
 from drivers.interfaces import DeviceError
 from hil.app.server_process import CommandServer
 from hil.config import load_config
-from hil.ipc.operator import SharedOperator
+from hil.ipc.shared_types import SharedOperator
 from hil.messages.operator_input import NOTICES, Stop
 from hil.operator.client import CommandClient, CommandError
 from hil.operator.curve import new_keys

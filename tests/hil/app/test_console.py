@@ -24,7 +24,7 @@ from hil.config.operator_settings import MOST_CHANGED
 from hil.config.rig import Rig
 from hil.experiments.base import Experiment
 from hil.experiments.impact.experiment import RUN_UP
-from hil.ipc.operator import LEASE, MOST_STATUS_BYTES, STATUS, CommandMemory, OperatorWriter
+from hil.ipc.shared_types import LEASE, MOST_STATUS_BYTES, STATUS, CommandMemory, OperatorWriter
 from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, Campaign, EStop, Jog, LeaseChange, Start
 from hil.safety.monitor import SafetyMonitor

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from hil.app import link_process
-from hil.app.link_process import await_stop_ports
+from hil.app import driver_factory
+from hil.app.driver_factory import await_stop_ports
 
 
 @pytest.fixture
@@ -41,5 +41,5 @@ def test_a_device_is_opened_once_the_watchdog_has_the_port_too(waited):
 
 def test_the_wait_for_the_watchdog_ends(waited):
     assert waited(ends_after=3) == 3
-    most = link_process.STOP_PORTS_NS * 1e-9 / link_process.LOOK_S
+    most = driver_factory.STOP_PORTS_NS * 1e-9 / driver_factory.LOOK_S
     assert waited() == pytest.approx(most, abs=2)

@@ -6,10 +6,8 @@ import pytest
 
 from hil.analysis.campaign import read_campaign
 from hil.campaign.commanded import CommandedCampaign
-from hil.campaign.expand import campaign_seed, expand
-from hil.campaign.plan import load_plan
-from hil.campaign.plan_choice import PlanChoice
-from hil.campaign.run import CampaignOrder
+from hil.campaign.plan import campaign_seed, expand, load_plan
+from hil.campaign.run import CampaignOrder, PlanChoice
 from hil.config import load_config
 from hil.messages.operator_input import Arm, Campaign, ClearFault, EStop, Start, Verdict
 from hil.recording import read_trial

@@ -7,10 +7,8 @@ import pytest
 from drivers.interfaces import DeviceError
 from hil.app.run import open_backend
 from hil.campaign.commanded import CommandedCampaign
-from hil.campaign.expand import campaign_seed, expand
-from hil.campaign.plan import load_plan
-from hil.campaign.plan_choice import PlanChoice
-from hil.campaign.run import CampaignOrder
+from hil.campaign.plan import campaign_seed, expand, load_plan
+from hil.campaign.run import CampaignOrder, PlanChoice
 from hil.config import load_config
 from hil.messages.operator_input import Arm, Campaign, ChoosePlan, Jog, Set, Start, Stop, Valve, Verdict
 from hil.recording.run_folder import summary_of

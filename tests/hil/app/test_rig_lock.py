@@ -15,7 +15,7 @@ from pydantic import BaseModel
 import hil
 from drivers.interfaces import DeviceError
 from drivers.ni.entry import NI_LOADS, physical_channel
-from hil.app.rig_lock import RigLock
+from hil.app.backends import RigLock
 from hil.cli import run
 from hil.config import load_config
 
@@ -23,7 +23,7 @@ ROOT = Path(hil.__path__[0]).parent
 HERE = f"nowhere-{os.getpid()}:1"  # tests running in parallel use other rigs
 HOLDER = """
 import sys
-from hil.app.rig_lock import RigLock
+from hil.app.backends import RigLock
 from hil.config import load_config
 config = load_config(sys.argv[1], sys.argv[2:])
 with RigLock(config.rig, config.devices):

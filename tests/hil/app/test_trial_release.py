@@ -9,7 +9,7 @@ from hil.analysis.replay import replay
 from hil.analysis.verify import verify
 from hil.app.run import run_experiment
 from hil.config import load_config
-from hil.experiments.impact.release import Release, operator_delay_s
+from hil.experiments.impact.predicted_force import Release, operator_delay_s
 from hil.recording import read_trial
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ from hil.config.rig import Rig
 from hil.experiments.base import ARMED_NS
 from hil.experiments.impact.experiment import ImpactState
 from hil.messages.stages import Estimate, Samples
-from hil.recording.tick_logger import CutTimes, parts_ms
+from hil.recording.sinks import CutTimes, parts_ms
 
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
 

@@ -6,7 +6,7 @@ from hil.bench.bench_rig import CUTS, STEP_V
 from hil.bench.virtual_cuts import virtual_cuts
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.recording.tick_logger import parts_ms
+from hil.recording.sinks import parts_ms
 
 pytestmark = pytest.mark.slow
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from hil.campaign import workers
-from hil.campaign.expand import campaign_seed, expand
-from hil.campaign.plan import load_plan
+from hil.campaign.plan import campaign_seed, expand, load_plan
 from hil.campaign.run import CampaignOrder
 from hil.campaign.trial import Job, TrialResult
 from hil.config import Config, load_config

@@ -15,7 +15,7 @@ from hil.campaign.cluster import check_cluster, cluster
 from hil.campaign.run import run_campaign
 from hil.campaign.workers import WorkersError
 from hil.cli import run
-from hil.config.kernel_kinds import one_of_each_kind
+from hil.config.rig import one_of_each_kind
 
 from .conftest import QUICK, Lines, NeverStop
 from .test_run import bytes_of, folder_of

@@ -13,8 +13,8 @@ from hil.analysis.campaign import read_campaign
 from hil.app.console import Console
 from hil.app.resident import LatchedFaults
 from hil.campaign.commanded import CommandedCampaign
-from hil.campaign.plan_choice import PlanChoice
-from hil.ipc.operator import STATUS, CommandMemory, OperatorWriter
+from hil.campaign.run import PlanChoice
+from hil.ipc.shared_types import STATUS, CommandMemory, OperatorWriter
 from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, Campaign, ClearFault, EStop, Start, Stop, Verdict
 

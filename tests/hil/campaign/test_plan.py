@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hil.campaign.expand import OFFSET, expand
-from hil.campaign.plan import load_plan, shipped_plans
+from hil.campaign.plan import OFFSET, expand, load_plan, shipped_plans
 from hil.config import ConfigError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hil.campaign.plan import shipped_plans
-from hil.campaign.plan_choice import PlanChoice, plans_for
+from hil.campaign.run import PlanChoice, plans_for
 from hil.config import ConfigError, Problem
 
 

@@ -11,7 +11,7 @@ import pytest
 from drivers.interfaces import Health
 from drivers.messages import DaqBlock
 from drivers.section import Calibration
-from hil.app import live_samples
+from hil.app import sensor_calibration
 from hil.app.run import run_experiment
 from hil.cli import run
 from hil.config import load_config
@@ -75,7 +75,7 @@ def with_inputs(kind):
 
 
 def test_an_input_that_is_coupled_dc_has_no_time_constant_to_calibrate(monkeypatch, capsys):
-    monkeypatch.setattr(live_samples, "live_samples", lambda *_: np.zeros((30_000, 3)))
+    monkeypatch.setattr(sensor_calibration, "live_samples", lambda *_: np.zeros((30_000, 3)))
     assert run(["calibrate", "droop", "sim_wire", "--sensor", "top", "--set", with_inputs("voltage")]) == 2
     assert "top: its input is voltage, which is coupled DC: it has no droop to fit" in capsys.readouterr().err
 
@@ -145,7 +145,7 @@ class LiveDaq:
 
 def calibrated_live(what, force, monkeypatch, capsys, *more, **true):
     """Exit status and output of a live calibration of the sensor `top`."""
-    monkeypatch.setattr(live_samples, "open_access", lambda config, *_: (LiveDaq(force, **true), config))
+    monkeypatch.setattr(sensor_calibration, "open_access", lambda config, *_: (LiveDaq(force, **true), config))
     status = run(["calibrate", *what, "sim_wire", "--sensor", "top", "--set", "daq.droop_s=0.4", "--json", *more])
     return status, capsys.readouterr()
 

@@ -11,7 +11,7 @@ from drivers.ni.entry import NI_LOADS
 from hil.app import sensor_calibration as calibration
 from hil.cli import run
 from hil.config import load_config
-from hil.config.load_channels import normal_force_rows
+from hil.config.rig_setup import normal_force_rows
 from hil.config.text_io import read_yaml
 
 INPUTS = "[{channel: pull, input: cDAQ1Mod6/ai0, kind: bridge}, {channel: frame, input: cDAQ1Mod6/ai1, kind: bridge}]"

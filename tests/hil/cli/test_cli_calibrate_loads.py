@@ -14,7 +14,7 @@ import pytest
 from hil.cli import run
 from hil.cli.calibrate import zero
 from hil.config import load_config
-from hil.config.load_channels import offsets
+from hil.config.rig_setup import offsets
 from hil.config.text_io import read_yaml
 from hil.messages.signals import block_dtype, tick_dtype
 from hil.recording.content import SampleSet

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hil.cli import run
-from hil.ipc.operator import STATUS
+from hil.ipc.shared_types import STATUS
 from hil.messages.fault import CONSOLE_SILENT_NS
 from hil.messages.operator_input import (
     Arm,

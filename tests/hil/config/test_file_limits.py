@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from hil.config import load_config, shipped_configs
-from hil.config.files import read_text
-from hil.config.json_io import DEEPEST as DEEPEST_JSON
-from hil.config.json_io import parse_json, read_json
+from hil.config.files import DEEPEST as DEEPEST_JSON
+from hil.config.files import parse_json, read_json, read_text
 from hil.config.text_io import DEEPEST, MOST_BYTES, MOST_VALUES, read_yaml
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hil.config import load_config
-from hil.config.kernel_kinds import kernel_kind, one_of_each_kind
+from hil.config.rig import kernel_kind, one_of_each_kind
 
 
 @pytest.mark.parametrize(

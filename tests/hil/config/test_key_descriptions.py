@@ -7,7 +7,7 @@ import yaml
 
 from hil.config import Config
 from hil.config.error_messages import resolved, whole_schema
-from hil.config.key_descriptions import kinds_of, section_yaml
+from hil.config.operator_settings import kinds_of, section_yaml
 
 SECTIONS = [key for key, value in whole_schema()["properties"].items() if list(kinds_of(resolved(value)))]
 DEFAULT = Config(name="default", rig="simulated")

@@ -8,8 +8,7 @@ import pytest
 from drivers.ni.section import NiLoadsSection
 from hil.config import ConfigError, load_config
 from hil.config.device_parameters import load_sensors
-from hil.config.load_channels import full_scales, links_gain, noises, normal_force_rows, offsets
-from hil.config.rig_setup import rig_setup
+from hil.config.rig_setup import full_scales, links_gain, noises, normal_force_rows, offsets, rig_setup
 from hil.messages.signals import raw_signals
 
 LOADS = "loads={leg_sensors: {axes: [fz, mx], force_N: 2000, moment_Nm: 80}, load_cell: {force_N: 500}}"

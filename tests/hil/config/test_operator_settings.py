@@ -6,9 +6,8 @@ import pytest
 from pydantic import BaseModel
 
 from hil.config import Config, ConfigError, load_config, shipped_configs
-from hil.config.key_descriptions import unit_of
 from hil.config.loading import shipped_files
-from hil.config.operator_settings import MOST_CHANGED, ChangeableKeys, Settings
+from hil.config.operator_settings import MOST_CHANGED, ChangeableKeys, Settings, unit_of
 from hil.config.schema.experiment_section import ExperimentSection
 
 

@@ -11,7 +11,7 @@ from hil.config import ConfigError, load_config
 from hil.config.model_parameters import nominal_rig, spread
 from hil.config.rig import Rig
 from hil.estimation.estimator import channel_parameters
-from hil.signals.channels import removed_by_coupling
+from hil.signals.traces import removed_by_coupling
 from hil.simulator.build import build_plant
 from models.plant import Plant
 

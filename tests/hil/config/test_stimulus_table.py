@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hil.config import ConfigError, load_config
+from hil.config.files import MOST_CHARACTERS, read_table
 from hil.config.loading import parse_config, shipped_files
-from hil.config.time_tables import MOST_CHARACTERS, read_table
 
 HEAD = "time_s,speed_mps\n"
 

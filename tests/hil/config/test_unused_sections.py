@@ -76,7 +76,7 @@ def test_an_experiment_that_is_added_changes_no_fingerprint(monkeypatch):
 
 def test_a_record_with_all_sections_and_retired_keys_is_read(monkeypatch):
     """Earlier records also have `extensions`, the sections of installed experiments that did not run."""
-    for module in ("hil.config.unused_sections", "hil.config.unchecked_config"):
+    for module in ("hil.config.checked_config", "hil.config.unchecked_config"):
         monkeypatch.setattr(f"{module}.installed_names", lambda _: ["spin"])
     config = load_config("sim_impact")
     old = yaml.safe_load(config.to_yaml()) | {"jog": {"seconds": 2.0}, "notify": {"command": [], "timeout_s": 30.0}}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.control.allocation import Allocator
 from hil.control.load_state import SteadyLoads
+from hil.control.normal_force import Allocator
 from hil.messages.loads import LIMIT_NAMES, LoadGoal, LoadLimits, LoadMode, binding_names
 from models.actuators.linkage import CylinderForces, Linkage
 from models.rover import rcp

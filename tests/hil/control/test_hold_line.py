@@ -12,8 +12,15 @@ from hil.config import load_config
 from hil.config.problems import ConfigError
 from hil.config.rig import Rig
 from hil.config.schema.trial import CORNER, INTEGRAL, HoldLineConfig, least_length_m
-from hil.control.hold_line import LARGEST_SD_M, LARGEST_SD_RAD, OF_LIMITS, HoldLine, hold_line, turning_per_metre
-from hil.control.wheel_speed import DirectSetPoints
+from hil.control.wheel_speed import (
+    LARGEST_SD_M,
+    LARGEST_SD_RAD,
+    OF_LIMITS,
+    DirectSetPoints,
+    HoldLine,
+    hold_line,
+    turning_per_metre,
+)
 from hil.messages.stages import Goal, Prediction
 
 RIG = Rig(load_config("sim_impact", ["motion={}", "limits.wheel_speed_radps=2"]))

@@ -6,9 +6,8 @@ import math
 
 import pytest
 
-from hil.control.allocation import Allocation
 from hil.control.load_state import Doubts, DoubtSettings, doubt_names
-from hil.control.normal_force import LoadSettings, NormalForceController
+from hil.control.normal_force import Allocation, LoadSettings, NormalForceController
 from hil.control.pressure import PressureSettings, RegulatedLoops
 from hil.control.wheel_speed import DirectSetPoints
 from hil.messages.loads import SOLVER, LoadGoal, LoadMode

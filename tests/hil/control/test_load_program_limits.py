@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 
-from hil.control.allocation import Allocation, Allocator
+from hil.control.normal_force import Allocation, Allocator
 from hil.messages.loads import LoadGoal, LoadLimits, LoadMode, binding_names
 from models.actuators.linkage import CylinderForces, Linkage
 from models.rover import rcp

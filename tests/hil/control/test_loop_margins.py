@@ -11,7 +11,7 @@ import pytest
 
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.config.schema.follow import TorqueLoop
+from hil.config.schema.experiments import TorqueLoop
 from hil.control.following import OuterLoop, TorquePid
 from hil.control.loop_margins import TorqueLine, loop_margins, torque_margins
 from hil.experiments.follow.experiment import LEAST_GAIN, LEAST_PHASE_DEG, delay_s, margins_at

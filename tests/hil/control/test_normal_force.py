@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.control.build import load_controller
 from hil.control.load_state import doubt_names, steady_loads
+from hil.control.normal_force import load_controller
 from hil.control.wheel_speed import DirectSetPoints
 from hil.messages.loads import LoadGoal, LoadMode
 from hil.messages.operator_input import SetLoads

@@ -11,7 +11,7 @@ import pytest
 
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.control.build import pressure_settings
+from hil.control.normal_force import pressure_settings
 from hil.control.pressure import EndPressures, PressureSettings, PulseWidth
 
 SUPPLY_Pa, CYCLE_S, PERIOD_S, MS = 207e3, 0.25, 1e-3, 1_000_000

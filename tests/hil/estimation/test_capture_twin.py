@@ -13,7 +13,7 @@ import gc
 
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.estimation.observer.rover_twin import make_twin
+from hil.estimation.observer.observed_twin import make_twin
 from models.kernels.compiled import SeparateKernel
 
 twin = make_twin(Rig(load_config("sim_capture")))

@@ -9,8 +9,8 @@ import pytest
 
 from drivers.messages import DaqBlock, DriveSample, ValveSample
 from hil.config import load_config
-from hil.config.load_channels import nominal_gain
 from hil.config.rig import Rig
+from hil.config.rig_setup import nominal_gain
 from hil.estimation.estimator import Estimator
 from hil.messages.stages import Estimate, Samples
 

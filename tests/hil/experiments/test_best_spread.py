@@ -18,8 +18,7 @@ from scipy.spatial.transform import Rotation
 
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
-from hil.config.rig import Rig
-from hil.config.steady_drive import best_state, steady_drive
+from hil.config.rig import Rig, best_state, steady_drive
 from models.statics import NoSteadyStateError, SteadyRover, spread_of, unevenness
 from models.wheel import RigidWheel
 from models.wheel.traction import moving_forces

@@ -13,7 +13,7 @@ from hil.app.run import run_experiment
 from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
 from hil.experiments.build_cycle import build_cycle
-from hil.experiments.capture.judgement import APPROACH, ARMED, CONTROL, DONE, HOLD, IDLE, LATCH, SETTLE
+from hil.experiments.capture.experiment import APPROACH, ARMED, CONTROL, DONE, HOLD, IDLE, LATCH, SETTLE
 from hil.messages.operator_input import EStop
 from hil.messages.stages import Tick
 from hil.recording import read_trial

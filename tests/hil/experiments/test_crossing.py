@@ -15,11 +15,20 @@ from hil.config import ConfigError, load_config
 from hil.config.model_parameters import nominal_rig
 from hil.config.rig import Rig
 from hil.estimation import twin
-from hil.experiments.crossing.drop_force import drop_checks, drop_force
-from hil.experiments.crossing.experiment import APPROACH, ARMED, CONTACT, CROSS, DONE, IDLE, SETTLE
+from hil.experiments.crossing.experiment import (
+    APPROACH,
+    ARMED,
+    CONTACT,
+    CROSS,
+    DONE,
+    IDLE,
+    SETTLE,
+    drop_checks,
+    drop_force,
+)
 from hil.experiments.crossing.figure import plot_crossing
 from hil.experiments.crossing.judgement import Course, judged
-from hil.experiments.figure_form import FigureForm
+from hil.experiments.drawing import FigureForm
 from hil.experiments.mobility import mobility
 from hil.messages.signals import tick_dtype
 from hil.recording import read_trial

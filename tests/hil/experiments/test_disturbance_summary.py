@@ -11,7 +11,7 @@ from hil.experiments.summary_table import (
     simulated_rig_summary,
 )
 from hil.ipc.run_memory import LateAction
-from hil.messages.schema import EVENT
+from hil.messages.link_messages import EVENT
 from hil.processes.disturbances import late_event, long_tick_event, stall_event
 from hil.realtime.clock import Stall
 from hil.realtime.long_ticks import LongTick

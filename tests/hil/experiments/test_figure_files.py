@@ -12,12 +12,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
-from hil.experiments.drawing import wheel_style, wheels_in_order
-from hil.experiments.figure_file import facts_of, save_figure
-from hil.experiments.figure_form import FORMATS, FigureForm
+from hil.experiments.drawing import FORMATS, FigureForm, facts_of, save_figure, wheel_style, wheels_in_order
 from hil.experiments.impact.experiment import ImpactExperiment
 from hil.messages.layout import SENSORS, Layout
-from hil.messages.schema import EVENT, TIMING
+from hil.messages.link_messages import EVENT, TIMING
 from hil.messages.signals import block_dtype, tick_dtype
 from hil.recording import TrialRecord
 from models.rover.assembly import WHEELS

@@ -11,7 +11,7 @@ from hil.app.run import run_experiment
 from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
 from hil.recording import read_trial
-from hil.safety.validity import validity_checks
+from hil.safety.equilibrium_checks import validity_checks
 
 SHORT = ("drive.steps=[{for_s: 0.5, speed_mps: 0.05}]", "telemetry.endpoint=''")
 

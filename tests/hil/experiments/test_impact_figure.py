@@ -10,12 +10,12 @@ from matplotlib import image
 from rich.console import Console
 
 from hil.experiments import drawing
-from hil.experiments.figure_form import FigureForm
+from hil.experiments.drawing import FigureForm
 from hil.experiments.impact import figure
 from hil.experiments.impact.experiment import ImpactExperiment
 from hil.experiments.impact.figure import plot_trial
 from hil.messages.layout import SENSORS, Layout
-from hil.messages.schema import EVENT, TIMING
+from hil.messages.link_messages import EVENT, TIMING
 from hil.messages.signals import block_dtype, tick_dtype
 from hil.recording import TrialRecord
 from models.rover.assembly import WHEELS

@@ -11,7 +11,7 @@ from drivers.messages import DriveSample, ValveSample
 from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
 from hil.experiments.impact.experiment import REST_NS, ImpactExperiment, ImpactState
-from hil.experiments.impact.release import Release, operator_delay_s
+from hil.experiments.impact.predicted_force import Release, operator_delay_s
 from hil.messages.stages import Estimate, Prediction, Samples
 
 ZERO = (0.0,) * 6

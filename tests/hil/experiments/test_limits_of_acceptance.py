@@ -17,13 +17,12 @@ from hil.experiments.impact.acceptance import Evidence, judge
 from hil.experiments.impact.approach import LEAST_ANGLE_DEG, Approach
 from hil.experiments.impact.experiment import ImpactExperiment, impact_checks
 from hil.experiments.impact.predicted_force import predicted_force
-from hil.experiments.normal_force.segments import Loads, Segment
-from hil.experiments.normal_force.summary import _limits_met
+from hil.experiments.normal_force.summary import Loads, Segment, _limits_met
 from hil.experiments.registry import experiment_named
 from hil.messages.check import Check
 from hil.messages.fault import Fault
+from hil.messages.link_messages import EVENT
 from hil.messages.loads import LoadGoal, LoadMode
-from hil.messages.schema import EVENT
 from hil.messages.signals import tick_dtype
 from hil.safety.monitor import SafetyMonitor
 from hil.signals.impact import UncertainValue

@@ -10,7 +10,7 @@ import pytest
 from hil.app.run import run
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.control.allocation import Allocator
+from hil.control.normal_force import Allocator
 from hil.simulator.ground_truth import GroundTruth
 from models.plant.motion_history import PITCH, ROLL
 

@@ -18,7 +18,7 @@ from hil.config.rig import Rig
 from hil.control.wheel_speed import WheelSpeed
 from hil.messages.stages import Goal, Prediction
 from hil.recording import read_trial
-from hil.safety.validity import validity_checks
+from hil.safety.equilibrium_checks import validity_checks
 from models.vehicle.step import step
 from models.wheel.kernels import normal_resultants
 

@@ -13,10 +13,9 @@ from hil.app.run import run_experiment
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.experiments.base import Experiment
-from hil.experiments.claim import ALONE, FALSE, MEASURED, SIMULATED, TRUTH_CHECK, Claim
 from hil.experiments.motion_claims import motion_claims, traction_claims, truth_check
 from hil.experiments.registry import BUILT_IN
-from hil.experiments.summary_table import verdict_rows
+from hil.experiments.summary_table import ALONE, FALSE, MEASURED, SIMULATED, TRUTH_CHECK, Claim, verdict_rows
 from hil.simulator.ground_truth import GroundTruth
 from models.plant import Plant
 from models.plant.motion_history import BY_WHEEL, EVERY_NS, PITCH, X, Z

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.experiments.figure_form import FigureForm
+from hil.experiments.drawing import FigureForm
 from hil.experiments.normal_force.figure import plot_normal_force
 from hil.messages.layout import Layout
-from hil.messages.schema import EVENT, TIMING
+from hil.messages.link_messages import EVENT, TIMING
 from hil.messages.signals import block_dtype, tick_dtype
 from hil.recording import TrialRecord
 from models.rover.assembly import WHEELS

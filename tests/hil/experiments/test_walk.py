@@ -12,10 +12,11 @@ from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
 from hil.config.schema.walk import shipped_gaits
 from hil.control.motions.timeline import STEP_S
-from hil.experiments.figure_form import FigureForm
-from hil.experiments.walk.experiment import WALK, WalkExperiment
-from hil.experiments.walk.judgement import (
+from hil.experiments.drawing import FigureForm
+from hil.experiments.walk.experiment import (
+    WALK,
     BodyPoses,
+    WalkExperiment,
     WalkRecord,
     joint_torques,
     path_errors,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from hil.experiments.motion_summary import student, window_mean
+from hil.experiments.summary import student, window_mean
 
 
 @pytest.mark.parametrize(("memory", "count"), [(0.0, 200), (0.9, 400), (0.98, 2000)])

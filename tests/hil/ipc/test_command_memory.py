@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.ipc.operator import LEASE, STATUS, CommandMemory, OperatorWriter, SharedOperator
+from hil.ipc.shared_types import LEASE, STATUS, CommandMemory, OperatorWriter, SharedOperator
 from hil.ipc.shm import ShmError
 from hil.messages.operator_input import Arm, Stop
 

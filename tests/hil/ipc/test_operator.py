@@ -14,8 +14,14 @@ from hil.config import load_config
 from hil.config.rig import Rig
 from hil.experiments.build_cycle import build_cycle
 from hil.experiments.impact.experiment import ImpactState
-from hil.ipc.operator import MOST_COMMANDS, OPERATOR_COMMANDS, CommandMemory, OperatorWriter, SharedOperator
-from hil.ipc.shared_types import OPERATOR_COMMAND
+from hil.ipc.shared_types import (
+    MOST_COMMANDS,
+    OPERATOR_COMMAND,
+    OPERATOR_COMMANDS,
+    CommandMemory,
+    OperatorWriter,
+    SharedOperator,
+)
 from hil.messages.fault import Fault
 from hil.messages.operator_input import (
     Arm,
@@ -49,8 +55,8 @@ COMMANDS = (
 WRITER = """
 import sys
 from pathlib import Path
-from hil.ipc.operator import CommandMemory
-from hil.ipc.operator import OperatorWriter
+from hil.ipc.shared_types import CommandMemory
+from hil.ipc.shared_types import OperatorWriter
 from hil.messages.operator_input import Arm, SetPoint
 writer = OperatorWriter(CommandMemory(Path(sys.argv[1]), create=False).commands)
 assert writer.put(Arm()) and writer.put(SetPoint("speed_mps", 0.25))

@@ -10,7 +10,7 @@ from hil.config import load_config
 from hil.ipc.run_memory import EVENTS, RECORDER, RunMemory
 from hil.ipc.shared_types import GROUND_TRUTH, START
 from hil.messages.fault import Fault
-from hil.messages.schema import TIMING, event_row
+from hil.messages.link_messages import TIMING, event_row
 from hil.messages.signals import tick_dtype
 from hil.recording.sinks import FULL, RecordBufferFull, RingSink
 from hil.simulator.ground_truth import GroundTruth, packed, truth_answer

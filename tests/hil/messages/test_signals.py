@@ -21,12 +21,10 @@ from drivers.messages import (
     ValveSample,
 )
 from hil.config import load_config
-from hil.messages.link_messages import CommandRow, SampleRow
+from hil.messages.link_messages import CommandRow, Row, SampleRow
 from hil.messages.loads import LoadSetPoints
-from hil.messages.packer import tick_packer
-from hil.messages.schema import Row
 from hil.messages.signals import PLAIN, ROWS, TICK, tick_dtype
-from hil.messages.stages import Command, Estimate, ObserverOutput, Prediction, Samples, Tick
+from hil.messages.stages import Command, Estimate, ObserverOutput, Prediction, Samples, Tick, tick_packer
 
 CONFIGS = ("sim_impact", "sim_juno", "sim_normal_force", "sim_drawbar", "sim_wire", "sim_motion")
 numbers = itertools.count(1)

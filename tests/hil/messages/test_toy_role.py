@@ -158,8 +158,8 @@ from hil.config.rig import Rig
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_devices import shared_device
 from hil.messages.fault import Fault
-from hil.messages.packer import tick_packer
-from hil.messages.schema import Row
+from hil.messages.stages import tick_packer
+from hil.messages.link_messages import Row
 from hil.messages.signals import tick_dtype
 from hil.messages.stages import Command, Estimate, Prediction, Tick
 from hil.messages.link_messages import SampleRow

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hil.ipc.operator import STATUS
+from hil.ipc.shared_types import STATUS
 
 
 class Resident(ABC):

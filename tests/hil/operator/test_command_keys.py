@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from hil.ipc.operator import CommandMemory
+from hil.ipc.shared_types import CommandMemory
 from hil.messages.operator_input import Arm, EStop
 from hil.operator.client import CommandClient
 from hil.operator.curve import KeysError, prove, read_key_pair, read_public_key

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import zmq
 
-from hil.ipc.operator import OPERATOR_COMMANDS, STATUS, CommandMemory
+from hil.ipc.shared_types import OPERATOR_COMMANDS, STATUS, CommandMemory
 from hil.messages.fault import CONSOLE_SILENT_NS
 from hil.messages.operator_input import (
     Arm,

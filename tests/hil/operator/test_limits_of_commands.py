@@ -6,7 +6,7 @@ import msgspec
 import pytest
 import zmq
 
-from hil.ipc.operator import OPERATOR_COMMANDS, CommandMemory
+from hil.ipc.shared_types import OPERATOR_COMMANDS, CommandMemory
 from hil.messages.fault import CONSOLE_SILENT_NS
 from hil.messages.operator_input import Arm, ClearFault, EStop, LeaseChange, RefusedCommands, SetPoint, Stop
 from hil.operator.command_gate import (

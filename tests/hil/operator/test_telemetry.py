@@ -9,7 +9,7 @@ import pytest
 import zmq
 
 from hil.messages.layout import SENSORS, Layout
-from hil.messages.schema import event_row
+from hil.messages.link_messages import event_row
 from hil.messages.signals import tick_dtype
 from hil.operator.telemetry import PortBusy, Publisher
 from models.rover.assembly import WHEELS

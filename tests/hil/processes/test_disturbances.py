@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hil.ipc.run_memory import LateAction
-from hil.messages.schema import event_row, triggers_capture
+from hil.messages.link_messages import event_row, triggers_capture
 from hil.processes.disturbances import INTERRUPTED, LONG, disturbances_near, late_event, long_tick_event, stall_event
 from hil.realtime.clock import Stall
 from hil.realtime.long_ticks import LongTick

@@ -17,7 +17,7 @@ NO_LOOP = {"matplotlib", "h5py", "zmq", "grpc", "nidaqmx", "serial", "hil.runtim
 # A link's worker imports the drivers, but NI's library only where an NI device is.
 CASES = {
     "hil.processes.link": NO_KERNELS,
-    "hil.app.link_process": NO_KERNELS,
+    "hil.app.driver_factory": NO_KERNELS,
     "hil.processes.watchdog": NO_KERNELS,
     "hil.recording.recorder": HEAVY | MODELS | {"grpc", "nidaqmx", "serial"},
     "hil.simulator.serial_process": NO_KERNELS,

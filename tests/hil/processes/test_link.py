@@ -11,7 +11,7 @@ from drivers.host import HostComputer
 from drivers.interfaces import DamagedError, DeviceError, Health, LinkLostError, SamplesLostError
 from drivers.messages import DriveCommand, DriveSample
 from drivers.reported import DeviceReport
-from hil.app import link_process
+from hil.app import driver_factory
 from hil.ipc.shared_devices import shared_device
 from hil.ipc.shared_types import FAULT_MESSAGE, NO_FAULT, START
 from hil.messages.fault import DEAD_MAN_NS, HEALTH_EVERY_NS, Fault
@@ -364,10 +364,10 @@ def test_a_sign_of_life_while_a_lost_device_is_opened_takes_no_time_from_it(shar
         given["alive"] = alive
         raise LinkLostError("gone")
 
-    monkeypatch.setattr(link_process, "open_link", open_link)
+    monkeypatch.setattr(driver_factory, "open_link", open_link)
     host = HostComputer()
     monkeypatch.setattr(host, "now_ns", lambda: NOW_NS)
-    link_process.serve("drives", shared, SimpleNamespace(report=lambda **_: None), host=host)
+    driver_factory.serve("drives", shared, SimpleNamespace(report=lambda **_: None), host=host)
     heartbeat = shared.heartbeat
     given["alive"]()
     assert heartbeat.last_ns("drives") == 0  # not watched yet

@@ -12,8 +12,7 @@ from drivers.interfaces import DeviceError, Health
 from drivers.reported import DeviceReport
 from hil.ipc.shared_types import NO_FAULT, fault_message
 from hil.messages.fault import Fault
-from hil.messages.link_messages import health_row
-from hil.messages.schema import event_row
+from hil.messages.link_messages import event_row, health_row
 from hil.processes import lifecycle
 from hil.processes import supervisor as supervisor_module
 from hil.processes.disturbances import stall_event

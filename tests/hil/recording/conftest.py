@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from drivers.messages import DaqBlock
-from hil.messages.schema import event_row
+from hil.messages.link_messages import event_row
 
 RATE = 30_000
 S = 1_000_000_000

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from hil.messages.layout import SENSORS, Layout
-from hil.messages.schema import TIMING
+from hil.messages.link_messages import TIMING
 from hil.messages.signals import tick_dtype
-from hil.recording import RecordError, RecordWriter, compressed_copy, read_trial
-from hil.recording.compressed_copy import copy_of
+from hil.recording import RecordError, RecordWriter, read_trial, sample_writer
 from hil.recording.digests import FORMAT
 from hil.recording.file_layout import GROWING, growing
 from hil.recording.reader import read_digests
+from hil.recording.sample_writer import copy_of
 from models.rover.assembly import WHEELS
 
 LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
@@ -78,7 +78,7 @@ def test_rows_are_on_disk_uncompressed_while_the_run_goes_on(tmp_path, daq):
 def test_compressed_and_uncompressed_the_content_has_one_digest(tmp_path, daq, monkeypatch):
     with recorder(tmp_path / "compressed.h5") as record:
         fill(record, daq)
-    monkeypatch.setattr(compressed_copy, "append", no_room)
+    monkeypatch.setattr(sample_writer, "append", no_room)
     with recorder(tmp_path / "plain.h5") as record:
         fill(record, daq)
     digests = [read_digests(tmp_path / f"{name}.h5") for name in ("compressed", "plain")]
@@ -93,12 +93,12 @@ def no_room(*_):
 
 @pytest.mark.parametrize("after", [0, 3, 8])
 def test_a_disk_without_room_for_the_copy_leaves_the_record_whole_and_uncompressed(tmp_path, daq, monkeypatch, after):
-    put, left = compressed_copy.append, [None] * after
+    put, left = sample_writer.append, [None] * after
 
     def append(*arguments):
         return put(*arguments) if left and left.pop() is None else no_room()
 
-    monkeypatch.setattr(compressed_copy, "append", append)
+    monkeypatch.setattr(sample_writer, "append", append)
     with recorder(tmp_path) as record:
         ticks, _, _, volts = fill(record, daq)
     trial = read_trial(tmp_path)
@@ -166,7 +166,7 @@ def test_a_writer_killed_while_it_closes_the_record_loses_no_row(tmp_path, daq, 
 
 
 def test_a_record_of_the_first_format_is_read(tmp_path, daq, monkeypatch):
-    monkeypatch.setattr(compressed_copy, "append", no_room)
+    monkeypatch.setattr(sample_writer, "append", no_room)
     with recorder(tmp_path) as record:
         ticks, *_ = fill(record, daq)
     with h5py.File(tmp_path / "trial.h5", "r+", libver=GROWING["libver"]) as file:

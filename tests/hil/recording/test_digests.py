@@ -12,7 +12,7 @@ import pytest
 
 from drivers.messages import DaqBlock
 from hil.messages.layout import SENSORS, Layout
-from hil.messages.schema import event_row
+from hil.messages.link_messages import event_row
 from hil.recording import RecordError, RecordWriter, digests, read_trial, reader
 from hil.recording.digests import file_sha256
 from hil.recording.reader import hold, is_held, read_digests

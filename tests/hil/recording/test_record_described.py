@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hil.messages.layout import SENSORS, Layout
-from hil.messages.schema import EVENT, TIMING
+from hil.messages.link_messages import EVENT, TIMING
 from hil.messages.signals import ROWS, block_dtype, tick_dtype
 from hil.recording import RecordWriter, read_trial
 from hil.recording.file_layout import write_whole

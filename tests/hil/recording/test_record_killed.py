@@ -18,7 +18,7 @@ from drivers.messages import DaqBlock
 from hil.messages.layout import Layout, SENSORS
 from models.rover.assembly import WHEELS
 from hil.recording import RecordWriter
-from hil.messages.schema import TIMING, event_row
+from hil.messages.link_messages import TIMING, event_row
 from hil.messages.signals import tick_dtype
 
 LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])

@@ -7,7 +7,7 @@ from drivers.messages import DaqBlock
 from hil.config import load_config
 from hil.ipc.run_memory import RunMemory
 from hil.messages.layout import ROLES
-from hil.messages.schema import IMPACT, TIMING, event_row
+from hil.messages.link_messages import IMPACT, TIMING, event_row
 from hil.messages.signals import tick_dtype
 from hil.operator.telemetry import open_publisher
 from hil.recording import open_writer, read_trial, recorder

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hil.messages.layout import SENSORS, Layout
-from hil.messages.schema import EVENT, TIMING, event_row
+from hil.messages.link_messages import EVENT, TIMING, event_row
 from hil.messages.signals import tick_dtype
 from hil.recording import RecordError, RecordWriter, read_trial
 from models.rover.assembly import WHEELS

@@ -7,7 +7,7 @@ import pytest
 from hil.app.run import run
 from hil.config import load_config
 from hil.experiments.impact.sensing import PEAKS, measured_keys, peak_keys, sensor_channels
-from hil.messages.schema import IMPACT
+from hil.messages.link_messages import IMPACT
 from hil.residuals.evidence import RunEvidence
 from hil.residuals.judgement import LEAST_RUNS, thresholds
 from hil.residuals.table import measured

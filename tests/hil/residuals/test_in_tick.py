@@ -15,8 +15,7 @@ from hil.config import load_config
 from hil.config.rig import Rig
 from hil.messages.fault import Fault
 from hil.recording import read_trial
-from hil.residuals.in_tick import TickResiduals
-from hil.residuals.judgement import MARK
+from hil.residuals.judgement import MARK, TickResiduals
 
 QUIET = "telemetry.endpoint=''"
 # While the command stands.

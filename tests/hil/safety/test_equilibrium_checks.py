@@ -8,8 +8,7 @@ from hil.config import Config, load_config, shipped_configs
 from hil.config.rig import Rig
 from hil.experiments.registry import experiment_named
 from hil.safety.arming import Check
-from hil.safety.equilibrium_checks import equilibrium_checks
-from hil.safety.validity import validity_checks
+from hil.safety.equilibrium_checks import equilibrium_checks, validity_checks
 
 PULL = "rover.drawbar.pull_N=600"
 

@@ -30,7 +30,7 @@ from hil.messages.fault import (
     Fault,
 )
 from hil.safety.fault_table import EXTERNAL_FAULTS, FAULT_TABLE, WARNINGS, ReactionTimes, row_of
-from hil.safety.fault_table.row import NOT_ARMED, NOTHING_TO_CLEAR
+from hil.safety.fault_table.times import NOT_ARMED, NOTHING_TO_CLEAR
 
 MS = 1_000_000
 ROWS = list(FAULT_TABLE.values())

@@ -12,7 +12,7 @@ from hil.config import load_config
 from hil.config.rig import Rig
 from hil.config.schema.trial import TrialConfig
 from hil.messages.fault import Fault
-from hil.messages.schema import EVENT
+from hil.messages.link_messages import EVENT
 from hil.messages.stages import SOURCE_STATES, Samples
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes, warnings_for
 from hil.safety.instrument_monitor import InstrumentMonitor, InstrumentSource

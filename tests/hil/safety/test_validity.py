@@ -9,7 +9,7 @@ from hil.config import load_config, shipped_configs
 from hil.config.model_parameters import nominal_rig
 from hil.config.rig import Rig
 from hil.estimation.twin import RoverTwin
-from hil.safety.validity import rest_checks, rest_share, soil_sinkage_m, validity_checks
+from hil.safety.equilibrium_checks import rest_checks, rest_share, soil_sinkage_m, validity_checks
 from references import wheel_stresses
 
 SINKS = "sinkage at rest"

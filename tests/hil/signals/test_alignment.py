@@ -8,17 +8,18 @@ from scipy.spatial.transform import Rotation
 
 from hil.signals.alignment import (
     LEAST_WAY_M,
+    Readings,
     Travel,
     at_rest,
     levelled,
     noise_of,
+    rotation,
     standing,
     straight_drive,
     turn_from_drive,
     yaw_from_drive,
 )
 from hil.signals.calibration_fits import CalibrationError
-from hil.signals.instrument_readings import Readings, rotation
 
 NOISE_M, RATE_HZ, SLIP = 0.0005, 100.0, 0.03
 SEEDS = range(40)

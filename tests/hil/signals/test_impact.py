@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.signal import find_peaks
 
-from hil.signals.channels import WIDTH, SensorChannels, half_width
 from hil.signals.impact import measure_impact
-from hil.signals.traces import make_traces
+from hil.signals.traces import WIDTH, SensorChannels, half_width, make_traces
 from hil.signals.vibration import ShieldResonance, identify_tones, remove_ring, tone_at
 
 RATE = 30_000

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 from hil.config import load_config
 from hil.config.device_parameters import instrument_parameters
 from hil.messages.signals import tick_dtype
-from hil.signals.instrument_readings import (
+from hil.signals.alignment import (
     Readings,
     base_turned,
     independent_values,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hil.signals.channels import half_width
 from hil.signals.impact import strain_peak
+from hil.signals.traces import half_width
 
 IMPACT_S, PEAK_N, RATE_HZ = 2.0, 100.0, 1000
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hil.analysis.identification.directions import in_words, proposals
 from hil.analysis.identification.fit import identify, spread_along
 from hil.analysis.identification.forward import (
     USUAL,
@@ -21,7 +20,7 @@ from hil.analysis.identification.forward import (
     soil_of,
     wheel_state,
 )
-from hil.analysis.identification.printed_result import warnings_of, yaml_section
+from hil.analysis.identification.printed_result import in_words, proposals, warnings_of, yaml_section
 
 TRUTH = {
     "stiffness": 1.58e5, "exponent": 0.501, "rebound": 0.0813, "slip_modulus": 0.819, "friction_angle_deg": 30.0,

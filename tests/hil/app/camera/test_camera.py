@@ -13,10 +13,8 @@ import pytest
 from PIL import Image
 
 from hil.analysis.verify import verify
-from hil.app.camera import v4l2
-from hil.app.camera.capture import Capture, silence
-from hil.app.camera.process import RAW_TABLE, capture
-from hil.app.camera.v4l2 import CameraError, CameraFrame, frames, granted
+from hil.app.camera import capture as capture_module
+from hil.app.camera.capture import RAW_TABLE, CameraError, CameraFrame, Capture, capture, frames, granted, silence
 from hil.app.run import run_experiment
 from hil.config import ConfigError, load_config
 from hil.config.schema.sensors import CameraConfig
@@ -183,13 +181,13 @@ def scripted_linuxpy(monkeypatch, buffers, pixel_format="MJPEG", fps=10):
     module.Device, module.VideoCapture = device, VideoCapture
     module.PixelFormat = SimpleNamespace(MJPEG=formats["MJPEG"], JPEG=formats["JPEG"])
     monkeypatch.setitem(sys.modules, "linuxpy.video.device", module)
-    monkeypatch.setattr(v4l2.select, "select", lambda read, *_: (read if waiting else [], [], []))
+    monkeypatch.setattr(capture_module.select, "select", lambda read, *_: (read if waiting else [], [], []))
     return lambda: not waiting
 
 
 def test_a_frame_has_the_time_of_the_driver_or_if_that_is_of_another_clock_of_its_arrival(monkeypatch):
     ending = scripted_linuxpy(monkeypatch, [(0x2001, 12, 345_678, 7, b"one"), (0x0001, 99, 0, 9, b"two")])
-    monkeypatch.setattr(v4l2.time, "monotonic_ns", lambda: 12_400_000_000)
+    monkeypatch.setattr(capture_module.time, "monotonic_ns", lambda: 12_400_000_000)
     began = []
     found = list(frames("/dev/video0", 10.0, (640, 480), ending, lambda: began.append(True)))
     assert found == [
@@ -204,7 +202,7 @@ def test_a_frame_has_the_time_of_the_driver_or_if_that_is_of_another_clock_of_it
 )
 def test_a_time_of_a_frame_that_cannot_be_is_replaced_by_its_arrival(monkeypatch, secs, usecs, believed):
     ending = scripted_linuxpy(monkeypatch, [(0x2001, secs, usecs, 7, b"one")])
-    monkeypatch.setattr(v4l2.time, "monotonic_ns", lambda: 12_400_000_000)
+    monkeypatch.setattr(capture_module.time, "monotonic_ns", lambda: 12_400_000_000)
     (frame,) = frames("/dev/video0", 10.0, (640, 480), ending, lambda: None)
     assert (frame.time_from, frame.t_ns == 12_400_000_000) == (("camera", False) if believed else ("arrival", True))
 
@@ -214,7 +212,7 @@ def test_a_frame_that_its_driver_calls_damaged_or_that_is_empty_is_none_and_a_ca
 ):
     bad = [(0x2041, 12, 0, number, b"half a frame") for number in range(5)] + [(0x2001, 12, 0, 5, b"")]
     ending = scripted_linuxpy(monkeypatch, [*bad, (0x2001, 12, 0, 6, b"whole")])
-    monkeypatch.setattr(v4l2.time, "monotonic_ns", lambda: 12_100_000_000)
+    monkeypatch.setattr(capture_module.time, "monotonic_ns", lambda: 12_100_000_000)
     assert [frame.sequence for frame in frames("/dev/video0", 10.0, (640, 480), ending, lambda: None)] == [6]
     ending = scripted_linuxpy(monkeypatch, bad)
     source = partial(frames, "/dev/video0", 10.0, (640, 480))

@@ -14,8 +14,7 @@ from drivers.modbus.valves import ModbusValves
 from drivers.valve_layout import ValveLayout
 from hil.analysis.command_checks import cut_in_safe
 from hil.app.camera import capture
-from hil.app.camera.capture import camera_marks
-from hil.app.camera.v4l2 import CameraError, GrantedFormat
+from hil.app.camera.capture import CameraError, GrantedFormat, camera_marks
 from hil.app.check import instrument_checks
 from hil.app.check.instrument_checks import check_camera
 from hil.app.run import run
@@ -23,8 +22,7 @@ from hil.config import ConfigError, load_config
 from hil.config.schema.sensors import CameraConfig, TriggerConfig
 from hil.control.camera_trigger import CameraTrigger
 from hil.messages.layout import Layout
-from hil.messages.link_messages import CommandRow
-from hil.messages.schema import Row
+from hil.messages.link_messages import CommandRow, Row
 from hil.messages.signals import tick_dtype
 from hil.messages.stages import Command, Goal, SetPoints
 from hil.recording.camera_frames import RunFrame

@@ -11,7 +11,7 @@ from hil.app.faults.case import ExpectedOutcome, NotInjectedError
 from hil.app.faults.judge import judge
 from hil.app.faults.process_cases import before_its_end, observed
 from hil.config import load_config
-from hil.messages.schema import event_row
+from hil.messages.link_messages import event_row
 from hil.messages.signals import tick_dtype
 from hil.operator.client import CommandError
 from hil.recording import open_writer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hil.messages.layout import SENSORS, Layout
-from hil.messages.schema import EVENT, TIMING
+from hil.messages.link_messages import EVENT, TIMING
 from hil.messages.signals import block_dtype, tick_dtype
 from hil.recording import TrialRecord
 from models.rover.assembly import WHEELS

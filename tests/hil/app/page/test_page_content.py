@@ -15,7 +15,7 @@ from hil.config import load_config
 from hil.config.rig import Rig
 from hil.messages.layout import Layout
 from hil.messages.signals import tick_dtype
-from hil.operator.page.telemetry import Series, TelemetryReceiver
+from hil.operator.page.operated_rig import Series, TelemetryReceiver
 from hil.operator.telemetry import Publisher
 from hil.safety.fault_table import FAULT_TABLE
 from models.rover.assembly import WHEELS

@@ -13,10 +13,10 @@ from hil.analysis.film.moments import turned_rad
 from hil.app.page.content import column, series
 from hil.app.page.record import MOST_TICKS, timing_of, traces_of
 from hil.config import load_config
-from hil.messages.schema import TIMING
+from hil.messages.link_messages import TIMING
 from hil.messages.signals import block_dtype, tick_dtype
 from hil.realtime.histogram import Histogram
-from hil.recording.tick_logger import CutTimes, cut_at_impact
+from hil.recording.sinks import CutTimes, cut_at_impact
 
 from .records import LAYOUT, MS, record_of
 

@@ -19,13 +19,12 @@ import pytest
 from hil.analysis.dataset import MissingPackageError
 from hil.analysis.film.moments import filmed
 from hil.analysis.film.solids import RigSolids
-from hil.app.view.layout import layout_file
-from hil.app.view.live_view import LiveView, OtherRigError, follow, live_channels, play_back, played
+from hil.app.view.live_view import LiveView, OtherRigError, follow, layout_file, live_channels, play_back, played
 from hil.app.view.server import ViewServer, ViewServerError
 from hil.cli import run as hil
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.messages.schema import event_row
+from hil.messages.link_messages import event_row
 from hil.operator.telemetry import Publisher
 from hil.recording import read_trial
 

@@ -11,8 +11,7 @@ from hil.config import ConfigError, load_config, parse_config
 from hil.config.loading import shipped_files
 from hil.config.model_parameters import nominal_rig
 from hil.config.scan import points as readers
-from hil.config.scan.grid import ScanError, ScanSettings
-from hil.config.scan.mound import mound_points
+from hil.config.scan.grid import ScanError, ScanSettings, mound_points
 from hil.config.scan.points import points_of, prepare_reading
 from tools.make_mound import SEED, csv_text
 

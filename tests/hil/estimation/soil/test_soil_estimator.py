@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from drivers.messages import DriveSample, PowerSample, ValveSample
 from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
-from hil.control.build import load_controller
 from hil.control.load_state import steady_loads
+from hil.control.normal_force import load_controller
 from hil.control.wheel_speed import DirectSetPoints
 from hil.estimation.soil.soil_estimator import SoilEstimator
 from hil.messages.loads import LoadGoal, LoadMode

@@ -10,7 +10,7 @@ import pytest
 from hil.ipc.shm import Heartbeat, Mailbox, Ring, ShmError
 from hil.ipc.shm import mapped as mapped_module
 from hil.messages.layout import SENSORS, Layout
-from hil.messages.schema import EVENT
+from hil.messages.link_messages import EVENT
 from hil.messages.signals import tick_dtype
 from models.rover.assembly import WHEELS
 

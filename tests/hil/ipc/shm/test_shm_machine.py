@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import hil.ipc.shm.machine as machine_module
+import hil.ipc.shm.mapped as machine_module
 from hil.ipc.shm import UnsupportedMachine
 
 

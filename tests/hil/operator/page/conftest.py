@@ -15,15 +15,13 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from hil.ipc.operator import STATUS
+from hil.ipc.shared_types import STATUS
 from hil.operator.client import CommandClient
-from hil.operator.page.access import PageAccess
-from hil.operator.page.app import Page
+from hil.operator.page.app import Page, bind, make_server, serve
 from hil.operator.page.messages import DrawingInputs
-from hil.operator.page.operated_rig import PageRig
+from hil.operator.page.operated_rig import PageRig, Series, TelemetryReceiver
 from hil.operator.page.runs import RunFolder
-from hil.operator.page.server import bind, make_server, serve
-from hil.operator.page.telemetry import Series, TelemetryReceiver
+from hil.operator.page.viewer import PageAccess
 from hil.recording.annotation import annotate, annotation_of
 from hil.recording.camera_frames import frames_of
 

@@ -6,7 +6,7 @@ import pytest
 
 from hil.messages.operator_input import LeaseChange, command_to_bytes
 from hil.operator.command_messages import is_client_name
-from hil.operator.page.access import IDLE_S, PageAccess, viewer_name
+from hil.operator.page.viewer import IDLE_S, PageAccess, viewer_name
 
 TOKEN = bytes(range(32))
 HERE = "127.0.0.1:8080"

@@ -8,7 +8,7 @@ import time
 import msgspec
 import zmq
 
-from hil.operator.page.telemetry import NewestEntries, Series, TelemetryReceiver, columns
+from hil.operator.page.operated_rig import NewestEntries, Series, TelemetryReceiver, columns
 
 
 def tick(t_s, **fields):

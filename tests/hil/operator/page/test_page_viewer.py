@@ -13,10 +13,8 @@ from hil.messages.operator_input import Arm
 from hil.operator.client import CommandError
 from hil.operator.command_messages import Lease, LeaseState
 from hil.operator.page import viewer
-from hil.operator.page.access import Session
-from hil.operator.page.operated_rig import PageRig
-from hil.operator.page.telemetry import NewestEntries, TelemetryReceiver
-from hil.operator.page.viewer import Viewer
+from hil.operator.page.operated_rig import NewestEntries, PageRig, TelemetryReceiver
+from hil.operator.page.viewer import Session, Viewer
 
 HANGS_S = 120.0  # only a viewer that does nothing any more needs so long
 

@@ -21,8 +21,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from hil.operator.page.app import HEADERS, STATIC
-from hil.operator.page.server import bind, make_server
+from hil.operator.page.app import HEADERS, STATIC, bind, make_server
 
 from .scripted_rig import CHECK, CONFIG, STATUS
 
