@@ -24,12 +24,12 @@ from hil.app.run_loop import simulated_rig_io
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.estimation.observer import ObservedTwin
-from hil.experiments.build_cycle import build_cycle
+from hil.experiments.registry import build_cycle
 from hil.messages.stages import Prediction
 from hil.recording.sinks import MemorySink
 from hil.runtime.clock import LockstepClock
 from hil.runtime.loop import Loop
-from hil.simulator.build import build_simulated_rig
+from hil.simulator.simulated_rig import build_simulated_rig
 from models.observer.model import HEADING, PITCH, ROLL, STATES, X
 from models.plant import Plant
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.messages.layout import Layout
-from hil.simulator.build import build_plant
+from hil.simulator.simulated_rig import build_plant
 from models.plant import Plant
 from models.vehicle.energy import Energies
 

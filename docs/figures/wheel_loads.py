@@ -16,7 +16,7 @@ from outputs import Outputs, outputs
 
 from hil.app.run import RunResult, run, run_experiment
 from hil.config import Config, load_config
-from hil.experiments.drive.experiment import DRIVE
+from hil.experiments.drive import DRIVE
 
 PAGE = "docs/how-to/control-wheel-loads.md"
 QUIET = "telemetry.endpoint=''"

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from hil.analysis.recording_checks import carried_of, commands_of, faults_of, impacts_of
 from hil.experiments.impact.experiment import ImpactState
 from hil.experiments.impact.predicted_force import Release
-from hil.messages.check import Check
-from hil.messages.fault import Fault
+from hil.messages.fault import Check, Fault
 from hil.messages.operator_input import ClearFault, command_of
 from hil.messages.stages import IDLE_STATE
 from hil.recording.content import Recorded, in_blocks

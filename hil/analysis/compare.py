@@ -18,7 +18,7 @@ from hil.analysis.report.groups import FORCE, Trial, doubts, trials_of
 from hil.analysis.report.make import DoubtedError
 from hil.analysis.statistics import LEVEL, MeanDifference, SampleSpread
 from hil.experiments.drawing import COLOURS
-from hil.recording.digests import file_sha256
+from hil.recording.child_reader import file_sha256
 from hil.recording.run_folder import FolderError
 
 Place = tuple[str, float]  # ground, or "" where grounds are not told apart; angle [deg]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from drivers.extensions import install_command
 from hil.experiments.summary import summary_sha256
-from hil.messages.check import Check
+from hil.messages.fault import Check
 from hil.messages.layout import Layout, Signal
 from hil.messages.signals import PLAIN, flat, signals_of
 from hil.recording import OpenRecord, RecordError, read_trial
-from hil.recording.digests import file_sha256
+from hil.recording.child_reader import file_sha256
 from hil.recording.reader import Digests, file_of, read_digests
 from hil.recording.run_folder import recorded_run, summary_of
 

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from hil.analysis.campaign import numbers_of
-from hil.recording.annotation import annotation_of
 from hil.recording.reader import FILE_NAME as RECORD
-from hil.recording.run_folder import FolderError, summary_of, verdict_of
+from hil.recording.run_folder import FolderError, annotation_of, summary_of, verdict_of
 
 _MOST_CHARACTERS = 1000
 _COMPARED: Final[dict[type[ast.cmpop], Callable[[Any, Any], bool]]] = {

@@ -30,8 +30,8 @@ from hil.messages.fault import Alarm
 from hil.messages.stages import Tick
 from hil.recording import OpenRecord, RecordError, open_trial
 from hil.recording.content import first_rows, in_blocks
-from hil.recording.file_layout import RECOVERED
 from hil.recording.run_folder import FolderError, summary_of
+from hil.recording.sample_writer import RECOVERED
 from hil.runtime.loop import Cycle
 from hil.simulator.ground_truth import GroundTruth
 

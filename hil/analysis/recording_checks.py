@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from hil.analysis.recovery import holes_of
 from hil.config.text_io import read_yaml
 from hil.config.unchecked_config import fingerprint
-from hil.messages.check import Check
-from hil.messages.fault import Fault
+from hil.messages.fault import Check, Fault
 from hil.messages.layout import SAMPLED, Layout
 from hil.messages.link_messages import EVENT, IMPACT
 from hil.messages.operator_input import is_command

@@ -21,9 +21,8 @@ from hil.messages.layout import SAMPLED, Layout
 from hil.messages.link_messages import EVENT, TIMING, triggers_capture
 from hil.messages.signals import as_recorded, tick_dtype
 from hil.recording.content import Recorded, SampleSet, TrialRecord, no_samples
-from hil.recording.file_layout import RECOVERED, write_whole
 from hil.recording.reader import FILE_NAME, RecordError, is_closed, is_held, read_trial
-from hil.recording.sample_writer import TriggeredCapture, copy_of
+from hil.recording.sample_writer import RECOVERED, TriggeredCapture, copy_of, write_whole
 from hil.simulator.ground_truth import HIT_SPEED, GroundTruth, truth_answer
 from hil.version import running_version
 

@@ -25,7 +25,7 @@ from hil.analysis.recorded_inputs import (
 )
 from hil.analysis.recording_checks import carried_of, commands_of, faults_of, impacts_of, text_fingerprint
 from hil.config.rig import Rig
-from hil.experiments.build_cycle import build_cycle
+from hil.experiments.registry import build_cycle
 from hil.messages.fault import Alarm, Fault
 from hil.recording import OpenRecord, RecordError, open_trial
 from hil.recording.content import Recorded, in_blocks

@@ -22,8 +22,7 @@ from hil.config.rig import Rig
 from hil.config.schema.devices import DevicesConfig
 from hil.experiments.impact.predicted_force import Release
 from hil.ipc.run_memory import FOLDER
-from hil.messages.check import Check
-from hil.messages.fault import DEAD_MAN_NS
+from hil.messages.fault import DEAD_MAN_NS, Check
 from hil.messages.layout import SAMPLED
 from hil.messages.signals import SEQUENCE
 from hil.recording import OpenRecord, RecordError

@@ -26,8 +26,7 @@ from hil.api.notebook import figures_as_pictures
 from hil.config import Config, parse_config
 from hil.config.operator_settings import unit_of
 from hil.recording import FILE_NAME, TrialRecord, open_trial, read_trial
-from hil.recording.annotation import Annotation, annotate
-from hil.recording.run_folder import empty_folder
+from hil.recording.run_folder import Annotation, annotate, empty_folder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

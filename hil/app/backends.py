@@ -29,7 +29,7 @@ from hil.app.run_loop import THIS_COMPUTER, Backend, Platform, record_meta
 from hil.app.warm_up import warm_up
 from hil.config.rig import Rig
 from hil.config.schema.devices import DevicesConfig
-from hil.experiments.build_cycle import MakeExperiment, build_cycle
+from hil.experiments.registry import MakeExperiment, build_cycle
 from hil.ipc.run_memory import FOLDER, RECORDER, LateAction, RunMemory, healths, late_since, write_stops
 from hil.ipc.shared_devices import shared_device
 from hil.ipc.shared_types import START, peer_pid
@@ -43,8 +43,7 @@ from hil.recording.reader import FILE_NAME
 from hil.recording.sinks import RingSink
 from hil.runtime.loop import Loop
 from hil.runtime.rig_io import RigIO
-from hil.simulator.connection import Endpoints
-from hil.simulator.control_socket import RigControl
+from hil.simulator.control_socket import Endpoints, RigControl
 from hil.simulator.ground_truth import GroundTruth, truth_answer
 
 # Largest number of refused runs that can read the owner's process id.

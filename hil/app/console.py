@@ -18,8 +18,7 @@ from hil.config.schema.experiment_section import ExperimentSection
 from hil.config.schema.trial import TrialConfig
 from hil.experiments.base import ARMED, IDLE, Experiment
 from hil.ipc.shared_types import LEASE, MOST_STATUS_BYTES, STATUS, CommandMemory, SharedOperator
-from hil.messages.check import Check
-from hil.messages.fault import CONSOLE_SILENT_NS, Alarm, Event, Fault
+from hil.messages.fault import CONSOLE_SILENT_NS, Alarm, Check, Event, Fault
 from hil.messages.operator_input import (
     NOTICES,
     Campaign,

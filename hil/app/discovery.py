@@ -1,4 +1,4 @@
-"""`hil devices`: which devices exist, and which keys of a config name them. No serial port is opened."""
+"""`hil devices`: which devices and installed packages exist, and which keys of a config name them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,18 @@ from typing import Any, NamedTuple
 
 from drivers.driver_type import Connection, DriverType
 from drivers.interfaces import DeviceError, IoDevice, PolledDevice
-from drivers.registry import built_in, driver_of
+from drivers.registry import broken_drivers, built_in, driver_of
 from drivers.serial.ports import SerialPortInfo, serial_ports
 from hil.config.rig import Rig
 from hil.config.schema.devices import DevicesConfig
+from hil.config.schema.rover import broken_rovers
+from hil.experiments.registry import broken_experiments
+
+
+def broken_extensions() -> list[str]:
+    """A message for each package that does not provide what it declares; all of them are imported for this."""
+    return [*broken_drivers(), *broken_experiments(), *broken_rovers()]
+
 
 # What an instrument on the network sends is looked at for so long [ns].
 LOOK_NS = 1_000_000_000

@@ -14,7 +14,7 @@ from hil.app.console import Console
 from hil.app.run_loop import Backend, record_meta, simulated_rig_io
 from hil.app.warm_up import warm_up
 from hil.config.rig import Rig
-from hil.experiments.build_cycle import build_cycle
+from hil.experiments.registry import build_cycle
 from hil.messages.fault import Event
 from hil.operator.telemetry import open_publisher
 from hil.realtime import RealtimeRight
@@ -22,8 +22,8 @@ from hil.recording import open_writer
 from hil.recording.sinks import FileAndTelemetrySink
 from hil.runtime.clock import LockstepClock, PacedClock
 from hil.runtime.loop import Loop
-from hil.simulator.build import build_simulated_rig
 from hil.simulator.ground_truth import GroundTruth
+from hil.simulator.simulated_rig import build_simulated_rig
 
 Progress = Callable[[str], None]
 # How often the record of a run that would be made again goes to disk [ms].

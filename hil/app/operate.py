@@ -17,7 +17,7 @@ from hil.config import ConfigError
 from hil.config.operator_settings import Settings
 from hil.config.rig import Rig
 from hil.experiments.base import Summary
-from hil.experiments.jog.experiment import jog_overrides
+from hil.experiments.jog import jog_overrides
 from hil.messages.fault import Fault
 from hil.messages.operator_input import (
     Arm,

@@ -15,10 +15,9 @@ from hil.config.rig import Rig
 from hil.config.schema.devices import DevicesConfig
 from hil.config.schema.equipment import LimitsConfig
 from hil.config.schema.sensors import DaqConfig
-from hil.experiments.build_cycle import build_cycle
+from hil.experiments.registry import build_cycle
 from hil.ipc.run_memory import RunMemory, healths
-from hil.messages.check import Check
-from hil.messages.fault import DEAD_MAN_NS
+from hil.messages.fault import DEAD_MAN_NS, Check
 from hil.messages.layout import CONFIRMING
 from hil.messages.stages import Tick
 from hil.realtime import RealtimeRight, rights
@@ -26,7 +25,7 @@ from hil.realtime.clock import WakeUpTest, measure_wake_ups
 from hil.realtime.histogram import Histogram
 from hil.recording.sinks import Rows
 from hil.safety.arming import NotArmedError
-from hil.simulator.build import build_simulated_rig
+from hil.simulator.simulated_rig import build_simulated_rig
 
 CHECK_S = 10.0
 # Number of ticks to measure the work of a tick, and the pause between two [s], as in the loop.

@@ -24,8 +24,7 @@ from hil.app.warm_up import warm_up
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.experiments.base import FinishedRun, Summary
-from hil.experiments.build_cycle import build_cycle
-from hil.experiments.registry import summarise
+from hil.experiments.registry import build_cycle, summarise
 from hil.experiments.summary import FILE_NAME as SUMMARY
 from hil.ipc.run_memory import FOLDER
 from hil.recording import FILE_NAME, read_trial
@@ -33,8 +32,8 @@ from hil.recording.sinks import MemorySink
 from hil.residuals.judgement import mark_events
 from hil.runtime.clock import LockstepClock
 from hil.runtime.loop import Loop
-from hil.simulator.build import build_simulated_rig
 from hil.simulator.ground_truth import GroundTruth
+from hil.simulator.simulated_rig import build_simulated_rig
 
 Progress = Callable[[str], None]
 T = TypeVar("T")
@@ -113,7 +112,7 @@ def _platform(rig: Rig, progress: Progress, stack: ExitStack, console: Console |
     """This computer, or one in virtual time with a simulated rig, which `stack` closes."""
     if rig.config.clock == "realtime":
         return THIS_COMPUTER
-    from hil.app.virtual.virtual_rig import VirtualComputer  # simulated devices, which no other rig needs here
+    from hil.app.virtual import VirtualComputer  # simulated devices, which no other rig needs here
 
     warm_up(rig, progress)
     progress("settling the rover on its ground")

@@ -26,8 +26,7 @@ from hil.realtime import RealtimeRight, RightsWanted, rights
 from hil.realtime.clock import RealtimeClock
 from hil.runtime.loop import Cycle, Loop
 from hil.runtime.rig_io import RigIO
-from hil.simulator.connection import Endpoints, connect
-from hil.simulator.control_socket import RigControl
+from hil.simulator.control_socket import Endpoints, RigControl, connect
 from hil.simulator.ground_truth import GroundTruth
 from hil.version import running_version
 
@@ -85,12 +84,12 @@ class Backend(Protocol):
 
 @dataclass(frozen=True)
 class Platform:
-    """Without arguments it is this computer; `hil.app.virtual.virtual_rig` makes the other.
+    """Without arguments it is this computer; `hil.app.virtual` makes the other.
 
     Attributes:
         host: clock and ports of the loop process.
         launch: starts a worker.
-        connect: finds or starts a simulated rig at the protocol level, as `hil.simulator.connection.connect`.
+        connect: finds or starts a simulated rig at the protocol level, as `hil.simulator.control_socket.connect`.
         waker: a function that wakes the worker of a link, by its name.
         make_clock: of the loop, from its rate [Hz] and the share of a period that may be spent spinning.
         boottime: the clock that goes on while the computer is suspended [ns].

@@ -124,7 +124,7 @@ def run_command_server(lifecycle: Reporter, folder: Path, endpoint: str, *keys: 
 
 
 # How long the process above the server may take to end [s].
-_SERVER_PROCESS_ENDS_S = 5.0
+_CONTROL_ENDS_S = 5.0
 
 
 class ServerProcess(ServedProcess, ABC):
@@ -168,7 +168,7 @@ class ServerProcess(ServedProcess, ABC):
     def _launch(self, folder: RuntimeFolder, address: str, *more: str) -> str:
         """Start the server at that address; where it listens. Raises DeviceError, with the reason."""
         self._process = Process("server_supervisor", str(folder.path), self.server, address, *more)
-        answer: dict[str, Any] = self._process.receive(STARTS_S + _SERVER_PROCESS_ENDS_S)
+        answer: dict[str, Any] = self._process.receive(STARTS_S + _CONTROL_ENDS_S)
         if "address" not in answer:
             problem = answer.get("error") or f"not started (exit status {self._process.status()})"
             raise DeviceError(f"{self.what}: {problem}")
@@ -204,7 +204,7 @@ class ServerProcess(ServedProcess, ABC):
 
     def _end(self) -> None:
         if self._process is not None:
-            self._process.end(_SERVER_PROCESS_ENDS_S)
+            self._process.end(_CONTROL_ENDS_S)
             self._process = None
 
 

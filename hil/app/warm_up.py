@@ -23,7 +23,7 @@ from hil.estimation.observer import make_twin
 from hil.experiments.registry import experiment_named
 from hil.messages.stages import Samples
 from hil.safety.equilibrium_checks import equilibrium_checks
-from hil.simulator.build import build_simulated_rig, warm_up_simulated_rig
+from hil.simulator.simulated_rig import build_simulated_rig, warm_up_simulated_rig
 from models.contact.constraints import effective_kinetic_energy_on_ground, find_active, make_rigid_ground
 from models.kernels.compiled import compile_for, on_compiling
 from models.plant import Plant

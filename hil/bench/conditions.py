@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hil.realtime.long_ticks import cpuinfo, processor_name
+from hil.realtime.clock import cpuinfo, processor_name
 from hil.realtime.rights import Memory, memory_of
 
 

@@ -15,7 +15,7 @@ import msgspec
 from drivers.interfaces import DeviceError
 from hil.app.backends import RealtimeBackend
 from hil.app.run_loop import Signals, run_loop
-from hil.app.virtual.virtual_rig import VirtualComputer
+from hil.app.virtual import VirtualComputer
 from hil.config.rig import Rig
 from hil.control.wheel_speed import DirectSetPoints
 from hil.experiments.base import ArmingChecks, Experiment

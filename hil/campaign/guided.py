@@ -24,7 +24,7 @@ from hil.config import Config
 from hil.config.files import replacing
 from hil.experiments.impact.approach import frame_settings
 from hil.experiments.registry import main_values
-from hil.realtime.long_ticks import processor_name
+from hil.realtime.clock import processor_name
 from hil.recording.run_folder import VERDICT, run_folder
 
 

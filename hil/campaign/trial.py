@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from hil.config import Config
 from hil.config.rig import Rig
-from hil.realtime.long_ticks import processor_name
+from hil.realtime.clock import processor_name
 from hil.version import running_version, same_commit
 
 Keep = Literal["folder", "files", "summary"]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hil.analysis.recovery import Recovered
     from hil.analysis.replay import Difference, Replay
     from hil.app.discovery import DiscoveredDevices
-    from hil.messages.check import Check
+    from hil.messages.fault import Check
 
 
 Quick = Annotated[bool, typer.Option("--quick", help="Leave out the 10 s measurement of the machine.")]
@@ -48,7 +48,7 @@ def check(options: ConfigOptions, endpoints: Endpoints = None, quick: Quick = Fa
         effective = options.load()
 
     from hil.app.check import check_rig
-    from hil.app.extensions import broken_extensions
+    from hil.app.discovery import broken_extensions
     from hil.config.rig import Rig
 
     with usage_errors():
@@ -109,7 +109,7 @@ def devices(
     from hil.app.driver_factory import at_endpoints
     from hil.config.rig import Rig
     from hil.config.schema.base import SERVER
-    from hil.simulator.connection import read_endpoints
+    from hil.simulator.control_socket import read_endpoints
 
     with usage_errors():
         effective = config_from(config, overrides, None, None) if config else None
@@ -215,16 +215,16 @@ def replay(run: Run, unverified: Unverified = False, as_json: AsJson = False) ->
     with usage_errors(CannotReplayError), ProgressBar("ticks run again") as bar:
         outcome = replay_run(run, unverified=unverified, progress=bar.done)
     if as_json:
-        differences = [_analysis_plain(difference) for difference in outcome.differences]
+        differences = [_plain_difference(difference) for difference in outcome.differences]
         result = {"identical": not differences} | asdict(outcome) | {"differences": differences}
         print(json.dumps(result, allow_nan=False))
     else:
-        _analysis_show(outcome)
+        _show_replay(outcome)
     if outcome.differences:
         raise typer.Exit(FAULT)
 
 
-def _analysis_show(outcome: Replay) -> None:
+def _show_replay(outcome: Replay) -> None:
     for note in outcome.notes:
         print(printable(f"note: {note}"))
     if outcome.recorded_version != outcome.version:
@@ -239,7 +239,7 @@ def _analysis_show(outcome: Replay) -> None:
     show(table)
 
 
-def _analysis_plain(difference: Difference) -> dict[str, Any]:
+def _plain_difference(difference: Difference) -> dict[str, Any]:
     """For JSON: values that are not finite become text."""
     values = {key: getattr(difference, key) for key in ("recorded", "replayed")}
     odd = {key: str(value) for key, value in values.items() if isinstance(value, float) and not math.isfinite(value)}

@@ -40,7 +40,7 @@ def configs(
     if keys is not None:
         _print_keys(keys)
         return
-    from hil.app.extensions import broken_extensions
+    from hil.app.discovery import broken_extensions
     from hil.campaign.plan import shipped_plans
     from hil.config import shipped_configs
     from hil.config.files import replacing

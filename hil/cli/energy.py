@@ -208,7 +208,7 @@ def activity(
     as_json: AsJson = False,
 ) -> None:
     """Energy by activity, power over time and state of charge of a plan of drives and stays, on the config's ground."""
-    from hil.campaign.activity.simulate import load_activity_plan
+    from hil.campaign.activity import load_activity_plan
     from hil.config.files import replacing, write_whole
     from hil.config.text_io import write_rows
     from hil.recording.run_folder import run_folder
@@ -217,7 +217,7 @@ def activity(
         config, activities = options.load(), load_activity_plan(plan)
 
     from hil.app.warm_up import report_compiling
-    from hil.campaign.activity.simulate import draw, simulate
+    from hil.campaign.activity import draw, simulate
     from hil.config.rig import Rig
     from hil.experiments.drawing import write_figure
 

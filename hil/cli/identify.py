@@ -77,8 +77,8 @@ def identify(
     from hil.analysis.identification.printed_result import lines_of, parameter_table, residual_table, save, yaml_section
     from hil.analysis.identification.recorded import Uncertainty
     from hil.analysis.identification.sources import check_enough, read_sources
-    from hil.campaign.cluster import with_workers
     from hil.campaign.trial import OtherVersionError
+    from hil.campaign.workers import with_workers
     from hil.recording import RecordError
     from hil.recording.run_folder import run_folder
 

@@ -212,7 +212,7 @@ def valve(
 def _move(options: RunOptions, asked: Jog | JogJoint | Valve, yes: bool) -> None:
     """Run the config as a jog of what was asked for."""
     from hil.config.rig import Rig
-    from hil.experiments.jog.experiment import jog_overrides, what_moves
+    from hil.experiments.jog import jog_overrides, what_moves
 
     with usage_errors():
         config = options.load(*jog_overrides(asked))

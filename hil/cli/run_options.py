@@ -236,7 +236,7 @@ class BatchOptions:
         Raises:
             ConfigError, WorkersError: what does not hold.
         """
-        from hil.campaign.cluster import check_cluster
+        from hil.campaign.workers import check_cluster
         from hil.config import ConfigError, Problem
 
         allowed = "with clock: lockstep only; in real time one run is made after the other, here"
@@ -270,7 +270,7 @@ class BatchOptions:
     def place(self, configs: list[Config], report: ProgressBar) -> Callable[[], AbstractContextManager[Workers]]:
         """Opens the place where runs are made, with every kernel that these configs need."""
         from hil.campaign import workers
-        from hil.campaign.cluster import cluster
+        from hil.campaign.workers import cluster
         from hil.config.rig import one_of_each_kind
 
         kinds = one_of_each_kind(configs)

@@ -52,8 +52,7 @@ def note(
     as_json: AsJson = False,
 ) -> None:
     """Write a note and tags on a run, next to its record, at any time; without TEXT and tags: show them."""
-    from hil.recording.annotation import annotate, annotation_of
-    from hil.recording.run_folder import FolderError
+    from hil.recording.run_folder import FolderError, annotate, annotation_of
 
     with usage_errors(FolderError, ValueError):
         if text is None and not tag and not remove_tag:

@@ -57,7 +57,7 @@ def drawbar(options: BatchOptions, ask: Ask = False, commands: Commands = False)
             place = options.place([run.config for run in runs], report)
             rows = run_sweep(runs, folder / "drawbar.csv", "csv", place, report, stop.now, resume=options.resume)
     pull_curves = curves(rows)
-    from hil.campaign.traction.figures import draw_drawbar  # matplotlib takes half a second to import
+    from hil.campaign.traction.series import draw_drawbar  # matplotlib takes half a second to import
 
     draw_drawbar(pull_curves, base, folder / "drawbar.png")
     result = {"planned": len(runs), "runs": len(rows), "curves": pull_curves}
@@ -94,9 +94,9 @@ def slope(options: BatchOptions, ask: Ask = False, commands: Commands = False) -
                 searches = by_operator.run_slopes(base, guide)
         else:
             searches = run_slopes(base, options.place(kinds_of(base), report), report, stop.now)
-    from hil.campaign.traction.figures import draw_slopes  # matplotlib takes half a second to import
+    from hil.campaign.traction.series import draw_slopes  # matplotlib takes half a second to import
     from hil.config.rig import Rig
-    from hil.experiments.slope.experiment import limit_at_even_loads_deg
+    from hil.experiments.throttle import limit_at_even_loads_deg
 
     limit_deg = limit_at_even_loads_deg(Rig(base))
     draw_slopes(searches, limit_deg, base, folder / "slope.png")

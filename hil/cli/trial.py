@@ -195,7 +195,7 @@ def report(
     A run that a camera has filmed also gets camera.png: frames around the impact next to the forces, with their times.
     """
     from hil.analysis.dataset import mismatch
-    from hil.analysis.report.camera_strip import draw_camera
+    from hil.analysis.report.trial_figures import draw_camera
     from hil.experiments.drawing import FigureForm
     from hil.experiments.registry import draw, experiment_named
     from hil.recording import RecordError, open_trial

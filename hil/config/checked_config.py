@@ -30,7 +30,7 @@ from hil.config.error_messages import problems_of, shown, wrong_by_themselves
 from hil.config.files import PROFILE, TABLE, NamedFile, TextFile, lines_of
 from hil.config.overrides import SEED_ON_RIG, Change, changes_of, put
 from hil.config.problems import ConfigError, CrossCheckError, Problem
-from hil.config.scan.file import ScanFile
+from hil.config.scan.map_text import ScanFile
 from hil.config.schema.base import Section
 from hil.config.schema.experiments import unused_sections, users_of
 from hil.config.schema.rover import ImportedSection, RoverConfig, key_path, rover_named
@@ -98,7 +98,7 @@ def retired_key_problems(raw: dict[str, Any]) -> Iterator[Problem]:
 
 
 # What takes the place of a key where a rover does not have it.
-_FOREIGN_ROVER_KEYS_INSTEAD = {"added_mass_kg": "rover.payload.mass_kg"}
+_INSTEAD_OF_ROVER_KEY = {"added_mass_kg": "rover.payload.mass_kg"}
 
 
 def rover_type(raw: dict[str, Any]) -> str:
@@ -129,8 +129,8 @@ def other_rovers_problems(raw: dict[str, Any]) -> Iterator[Problem]:
 
 def _instead(key: str, keys: list[str]) -> list[str]:
     """Those of a rover's keys that may be meant by another's: of its name, or else of its unit."""
-    if key in _FOREIGN_ROVER_KEYS_INSTEAD:
-        return [_FOREIGN_ROVER_KEYS_INSTEAD[key]]
+    if key in _INSTEAD_OF_ROVER_KEY:
+        return [_INSTEAD_OF_ROVER_KEY[key]]
     unit = key.rsplit("_", 1)[-1]
     same = [one for one in keys if one.endswith(f".{key}")] or [one for one in keys if one.endswith(f"_{unit}")]
     return same or [f"a key of {keys[-1].rsplit('.', 1)[0]}"]
@@ -293,7 +293,7 @@ def require_possible(config: Config, source: str) -> Config:
         if problems := scan_problems(config):
             raise ConfigError(source, problems)
     if config.layout.controls_loads:
-        from hil.config.resting_loads import limit_problems  # imports kernels, which other configs do not need
+        from hil.config.scan_checks import limit_problems  # imports kernels, which other configs do not need
 
         if problems := limit_problems(config):
             raise ConfigError(source, problems)

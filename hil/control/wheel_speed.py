@@ -1,12 +1,13 @@
-"""Wheel speeds that give the rover the wanted forward speed, and hold it on a line."""
+"""Wheel speeds that give the rover the wanted forward speed and hold it on a line; the camera's trigger line."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from msgspec.structs import replace
 
 from hil.config.rig import Rig
 from hil.config.schema.trial import CORNER, INTEGRAL, HoldLineConfig
@@ -213,3 +214,21 @@ def turning_per_metre(places: FloatArray) -> float:
     """
     ahead, across = places[:, 0] - places[:, 0].mean(), places[:, 1]
     return float(np.abs(across).sum() / (ahead * ahead + across * across).sum())
+
+
+class CameraTrigger:
+    """Adds the trigger line to the set-points of a controller; it is a level, so that a lost command loses no edge.
+
+    Args:
+        controller: of the drives and the valves.
+        states: of the experiment in which the line is on; None: it is on once the impact is detected.
+    """
+
+    def __init__(self, controller: Controller, states: Container[int] | None) -> None:
+        self._controller, self._states = controller, states
+
+    def control(self, goal: Goal, samples: Samples, estimate: Estimate, prediction: Prediction) -> SetPoints:
+        """The set-points of this tick."""
+        set_points = self._controller.control(goal, samples, estimate, prediction)
+        on = estimate.impact_ns is not None if self._states is None else goal.state in self._states
+        return replace(set_points, trigger=True) if on else set_points

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from drivers.messages import DaqBlock
-from hil.config.load_channels import full_scales, normal_force_rows, offsets
 from hil.config.rig import Rig
+from hil.config.rig_setup import full_scales, normal_force_rows, offsets
 from hil.messages.stages import ByWheel, LoadState
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, IntArray, kernel

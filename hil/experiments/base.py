@@ -22,8 +22,7 @@ from hil.control.wheel_speed import Controller, DirectSetPoints
 from hil.experiments.drawing import FigureForm
 from hil.experiments.source_check import SourceCheck, source_check
 from hil.experiments.summary_table import EVERY_RUN, Claim, SummaryKey, result_rows, summary_table, verdict_rows
-from hil.messages.check import Check
-from hil.messages.fault import Fault
+from hil.messages.fault import Check, Fault
 from hil.messages.link_messages import recorded_detail
 from hil.messages.operator_input import Arm, ClearFault, ConsoleLost, Start, Stop, asks
 from hil.messages.stages import IDLE_STATE, Estimate, Goal, Prediction, Samples

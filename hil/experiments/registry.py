@@ -1,37 +1,53 @@
-"""Experiments by name: our own, and those that installed packages bring (entry points `rover_hil.experiments`)."""
+"""Experiments by name, and the stages of a tick that they are put together with."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from drivers.extensions import EXPERIMENTS, ExtensionError, installed_names, load_installed
 from hil.config import ConfigError, Problem
 from hil.config.files import replacing
-from hil.experiments.base import Experiment, FinishedRun, Summary
+from hil.config.rig import Rig
+from hil.config.schema.sensors import CameraConfig
+from hil.control.wheel_speed import CameraTrigger, Controller
+from hil.estimation.estimator import Estimator
+from hil.estimation.observer import make_twin
+from hil.experiments.base import ARMED, DONE, ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.capture.experiment import CaptureExperiment
 from hil.experiments.crossing.experiment import CrossingExperiment
-from hil.experiments.drawbar.experiment import DrawbarExperiment
 from hil.experiments.drawing import FigureForm
-from hil.experiments.drive.experiment import DriveExperiment
+from hil.experiments.drive import DriveExperiment
 from hil.experiments.estimation_summary import estimation_summary, soil_estimate_summary
 from hil.experiments.follow.experiment import FollowExperiment
 from hil.experiments.impact.experiment import ImpactExperiment
-from hil.experiments.jog.experiment import JogExperiment
+from hil.experiments.jog import JogExperiment
 from hil.experiments.mobility import mobility_summary
 from hil.experiments.motion_claims import truth_check
-from hil.experiments.normal_force.experiment import NormalForceExperiment
-from hil.experiments.sinkage.experiment import SinkageExperiment
-from hil.experiments.slope.experiment import SlopeExperiment
-from hil.experiments.stimulus.experiment import StimulusExperiment
+from hil.experiments.normal_force.figure import NormalForceExperiment
+from hil.experiments.sinkage import SinkageExperiment
+from hil.experiments.stimulus import StimulusExperiment
 from hil.experiments.summary import run_summary, truth_reasons
+from hil.experiments.throttle import DrawbarExperiment, SlopeExperiment
 from hil.experiments.walk.experiment import WalkExperiment
+from hil.messages.fault import Check, Event
+from hil.messages.stages import Estimate, Samples
+from hil.recording.sinks import RecordSink, TickLogger
 from hil.residuals.evidence import RunEvidence
 from hil.residuals.judgement import residual_summary
+from hil.runtime.loop import Cycle
+from hil.runtime.rig_io import RigIO
+from hil.safety.arming import arming_checks, calibration_checks, cylinder_checks, disk_check, load_checks, today
+from hil.safety.device_monitors import MeasuredMonitor
+from hil.safety.equilibrium_checks import rest_checks, rest_share
+from hil.safety.limiter import Limiter
+from hil.safety.monitor import SafetyMonitor
 
 if TYPE_CHECKING:
     from hil.recording import OpenRecord
+
 
 BUILT_IN: tuple[type[Experiment], ...] = (
     ImpactExperiment, JogExperiment, DriveExperiment, FollowExperiment, StimulusExperiment, NormalForceExperiment,
@@ -143,3 +159,65 @@ def draw(
     with replacing(path) as unfinished:
         kind.draw(record, summary, unfinished, form)
     return path
+
+
+MakeExperiment = Callable[[Rig, ArmingChecks], Experiment]
+
+
+def build_cycle(
+    rig: Rig,
+    devices: RigIO,
+    record_sink: RecordSink,
+    folder: Path | None,
+    *,
+    make: MakeExperiment | None = None,
+    attended: bool = False,
+    latched: Sequence[Event] = (),
+    timed: bool = True,
+) -> Cycle:
+    """The stages of a tick; kernels compile here.
+
+    Args:
+        rig: of the run.
+        devices: of it.
+        record_sink: takes the record.
+        folder: where it goes; arming looks at the room there. None: nowhere, as in a replay.
+        make: makes the experiment; by default the one that the config names.
+        attended: an operator arms and starts it.
+        latched: faults of an earlier run on this rig that nobody has cleared.
+        timed: how long the stages of a tick take is recorded.
+
+    Raises:
+        ConfigError: there is no experiment of that name.
+    """
+    tick_logger = TickLogger(record_sink, rig.layout, timed=timed)
+    safety = SafetyMonitor(rig, tick_logger.log_fault, latched)
+    for event in latched:
+        tick_logger.log_latched(event)
+
+    twin = make_twin(rig)
+    limiter, measured = Limiter(rig, safety), MeasuredMonitor(rig.layout, rig.limits)
+
+    limited = folder is not None and rig.limits.calibration_days is not None
+    dated = calibration_checks(rig, today()) if limited else []
+
+    def checks(samples: Samples, estimate: Estimate) -> list[Check]:
+        found = arming_checks(rig, samples, estimate, safety.faults)
+        found += [*load_checks(rig.limits, samples, estimate, twin.standing_N), *cylinder_checks(rig)]
+        found += [*rest_checks(twin.standing_N, twin.weight_N, rest_share(rig)), *measured.arming_checks(samples)]
+        found += safety.instruments.arming_checks(samples)
+        return found if folder is None else [*found, *dated, disk_check(folder)]
+
+    make = make or partial(experiment_named(rig.config.experiment), attended=attended)
+    experiment = make(rig, checks)
+    _ = experiment.fixed_checks  # made now: arming has one tick
+    twin.warm_up()  # what is looked up once is not looked up in a tick
+    controller = with_trigger(rig.config.camera, experiment.controller())
+    return Cycle(devices, Estimator(rig), twin, safety, experiment, controller, limiter, tick_logger)
+
+
+def with_trigger(camera: CameraConfig | None, controller: Controller) -> Controller:
+    """The controller, with the camera's trigger line where there is one."""
+    if camera is None or camera.trigger is None:
+        return controller
+    return CameraTrigger(controller, range(ARMED, DONE) if camera.trigger.when == "armed" else None)

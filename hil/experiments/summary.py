@@ -21,8 +21,8 @@ from hil.experiments.summary_table import long_ticks_summary, machine_summary, s
 from hil.messages.layout import INSTRUMENTS
 from hil.messages.signals import PHASES
 from hil.recording.content import Recorded, in_blocks
-from hil.recording.file_layout import RECOVERED
 from hil.recording.reader import read_digests
+from hil.recording.sample_writer import RECOVERED
 from hil.simulator.ground_truth import GroundTruth
 from hil.version import running_version
 

@@ -1,33 +1,37 @@
-"""What drawbar and slope share: a constant throttle, reached by a ramp, and a measurement once the rover settled.
-
-What was measured of the traction of a rover: pull, slip, speed and wheel loads, means of the measurement.
-
-On a rig that measures its motion, slip, speed and pull are measured, with intervals, and what a simulated rig knows
-stands next to them.
-"""
+"""Experiments `drawbar` and `slope`: a constant throttle, reached by a ramp, until the slip settles."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from scipy.optimize import brentq
 
+from hil.config import Config
 from hil.config.rig import Rig
-from hil.config.schema.traction import ThrottleConfig
+from hil.config.schema.traction import DrawbarConfig, SlopeConfig, ThrottleConfig
 from hil.control.normal_force import load_controller
 from hil.control.wheel_speed import Controller
 from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
+from hil.experiments.drawing import FigureForm
 from hil.experiments.motion_claims import motion_claims, traction_claims
 from hil.experiments.source_check import rest_ns
-from hil.experiments.summary import FieldMeans, MeasuredWindow, finite
+from hil.experiments.summary import FieldMeans, MeasuredWindow, finite, measurement_reasons
 from hil.experiments.summary_table import WHEELS, Claim, SummaryKey
 from hil.messages.loads import LoadGoal, TractionModeName, load_goal
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.recording.content import in_blocks
 from models.plant.towing import Traction
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from hil.recording import OpenRecord
+
 
 # State of a traction experiment; numbers as for the states of an impact trial where they are alike.
 _ThrottleState = IntEnum("_ThrottleState", {
@@ -177,3 +181,104 @@ def traction_of(run: FinishedRun, throttle: ThrottleConfig) -> Summary:
         "true_slip": finite(towed.slip),
         "true_speed_mps": finite(towed.speed),
     }
+
+
+class DrawbarExperiment(ThrottleExperiment):
+    """One point of the curve of pull over slip."""
+
+    name = "drawbar"
+    section = DrawbarConfig
+    figure = "drawbar.png"
+    results = (SummaryKey("slip_wanted", "allowed: `drawbar.slip_tolerance` off it", "slip wanted", 3), *RESULTS)
+
+    def headline(self) -> str:
+        """Slip and distribution."""
+        return f"drawbar pull at slip {self.config.drawbar.slip:g}, wheel loads {self.config.drawbar.mode}"
+
+    @classmethod
+    def label(cls, config: Config) -> str:
+        """Distribution and slip."""
+        return f"{config.drawbar.mode}_{config.drawbar.slip:g}"
+
+    def summarise(self, run: FinishedRun) -> Summary:
+        """Pull, slip and loads, and whether the slip has settled."""
+        found, section = traction_of(run, run.config.drawbar), run.config.drawbar
+        reasons = measurement_reasons(found)
+        slip, low, high = found["slip"], section.slip - section.slip_tolerance, section.slip + section.slip_tolerance
+        if slip is None or not low <= slip <= high:
+            reasons.append(f"slip is {slip if slip is None else format(slip, '.3f')}, allowed: {low:.3g} to {high:.3g}")
+        return {**found, "slip_wanted": section.slip, **self.verdict(run, reasons)}
+
+    @classmethod
+    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
+        """The run over time."""
+        from hil.experiments.drive import plot_over_time  # matplotlib takes half a second to import
+
+        pull = summary.get("pull_N")
+        title = f"Drawbar pull{'' if pull is None else f' {pull:.0f} N'} at slip {summary.get('slip') or 0.0:.3f}"
+        return plot_over_time(record, summary, run, form, title)
+
+
+class SlopeExperiment(ThrottleExperiment):
+    """One slope."""
+
+    name = "slope"
+    section = SlopeConfig
+    figure = "slope.png"
+    results = (SummaryKey("climbed", "the slip was at most `slope.slip_limit`", "climbed"), *RESULTS)
+
+    def headline(self) -> str:
+        """Slope and distribution."""
+        return f"slope of {self.config.ground.pitch_deg:g} degrees, wheel loads {self.config.slope.mode}"
+
+    @classmethod
+    def label(cls, config: Config) -> str:
+        """Distribution and slope."""
+        return f"{config.slope.mode}_{config.ground.pitch_deg:g}"
+
+    def drive_speeds_mps(self) -> Sequence[float]:
+        """The throttle's."""
+        return (self.config.slope.speed_mps,)
+
+    def summarise(self, run: FinishedRun) -> Summary:
+        """Slip and loads, and whether it climbs."""
+        found = traction_of(run, run.config.slope)
+        climbed = self.done and found["slip"] is not None and found["slip"] <= run.config.slope.slip_limit
+        return {**found, "climbed": climbed, **self.verdict(run, measurement_reasons(found))}
+
+    @classmethod
+    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
+        """The run over time."""
+        from hil.experiments.drive import plot_over_time  # matplotlib takes half a second to import
+
+        climbed = "climbed" if summary.get("climbed") else "not climbed"
+        title = (
+            f"Slope of {summary.get('pitch_deg') or 0.0:g} degrees, {climbed}, slip {summary.get('slip') or 0.0:.3f}"
+        )
+        return plot_over_time(record, summary, run, form, title)
+
+
+_STEEPEST_DEG = 59.0
+
+
+def limit_at_even_loads_deg(rig: Rig) -> float | None:
+    """Slope on which the wheels' pull at `slope.slip_limit` just carries the weight along it [deg]; None: none does.
+
+    Each wheel has the same load m g cos(slope) / wheels, and the pull of models.wheel at that load (Petersen 2012
+    (4.30)-(4.32)), less that of the drawbar. A rover of other loads pulls less on soil whose compaction resistance is
+    convex in the load.
+    """
+    rover, _, _ = rig.nominal.assemble()
+    each = Counter(rig.nominal.ground.wheel_of(mount) for mount in rover.tree.wheels)
+    slip = rig.config.slope.slip_limit
+
+    def surplus(slope: float) -> float:
+        load, pull = rig.weight_N * math.cos(slope) / len(rover.wheel_names), rig.nominal.drawbar.force[0]
+        for wheel, count in each.items():
+            sinkage = brentq(lambda z, wheel=wheel: float(wheel.forces(z, slip)[1]) - load, 1e-9, 0.8 * wheel.radius)
+            pull += float(count * wheel.forces(sinkage, slip)[0])
+        return pull - rig.weight_N * math.sin(slope)
+
+    if surplus(0.0) <= 0.0:
+        return None
+    return math.degrees(float(brentq(surplus, 0.0, math.radians(_STEEPEST_DEG))))

@@ -1,10 +1,4 @@
-"""Faults: the rows of the fault table, and how one is reported and recorded.
-
-Bounds of the fault table that no config sets: times and counts from which something is a fault.
-
-The code that notices a fault and the fault table (`hil.safety.fault_table`) read the same names. Bounds that a rig may
-choose are keys of its config, section `limits`.
-"""
+"""Checks and faults: what was found, what is allowed, and what to do."""
 
 from __future__ import annotations
 
@@ -12,6 +6,33 @@ from enum import IntEnum
 from typing import NamedTuple
 
 import msgspec
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One line of `hil check`.
+
+    Attributes:
+        item: that is checked.
+        ok: it passes.
+        found: the value found.
+        allowed: the value allowed.
+        to_do: what the person at the rig can do about it; "" where it passes.
+    """
+
+    item: str
+    ok: bool
+    found: str
+    allowed: str
+    to_do: str = ""
+
+    def __post_init__(self) -> None:
+        """Who makes a check need not look whether it passes to say what to do."""
+        if self.ok:
+            msgspec.structs.force_setattr(self, "to_do", "")
+
+    def __str__(self) -> str:
+        """All of it in a sentence."""
+        return f"{self.item} is {self.found}, allowed: {self.allowed}" + (f"; {self.to_do}" if self.to_do else "")
 
 
 class Fault(IntEnum):
@@ -71,7 +92,7 @@ class Alarm(NamedTuple):
 
 
 # An event is no alarm: it is a row of the record, with the tick in which an alarm, or a check of the tick, was noted.
-# Nor is a Check (`hil.messages.check`), which stands for a value that is right, too, or a Problem (`drivers.section`),
+# Nor is a Check (`hil.messages.fault`), which stands for a value that is right, too, or a Problem (`drivers.section`),
 # which is a key of a file before there is a rig: neither has a fault.
 class Event(msgspec.Struct, frozen=True):
     """One fault, as recorded.

@@ -21,7 +21,7 @@ from drivers.host import COMPUTER, Host
 from hil.ipc.shared_types import LEASE, LONGEST_HOLDER, OPERATOR_COMMANDS, STATUS, CommandMemory, OperatorWriter
 from hil.messages.endpoints import is_local
 from hil.messages.operator_input import EStop, LeaseChange, OperatorRequest, RefusedCommands, Stop
-from hil.operator.command_gate import CommandGate, CommandSink
+from hil.operator.command_messages import CommandGate, CommandSink
 from hil.operator.curve import CurveDoor
 
 # A connection that has not proved its keys by then is ended [ms].

@@ -24,7 +24,7 @@ WORKERS = {
     "daq_process": "hil.simulator.daq_process:run_daq_server",
     "server_supervisor": "hil.app.server_process:run_server_supervisor",
     "command_server": "hil.app.server_process:run_command_server",
-    "page_server": "hil.app.page.process:run_page_server",
+    "page_server": "hil.app.page.server:run_page_server",
     "camera": "hil.app.camera.capture:run_camera",
 }
 # Processes without such a life; the function gets the arguments as they are, and may return an exit status.

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from hil.ipc.run_memory import LATE_NS, LateAction
 from hil.messages.link_messages import event_row
-from hil.realtime.clock import STALL_NS, Stall
-from hil.realtime.long_ticks import LongTick
+from hil.realtime.clock import STALL_NS, LongTick, Stall
 
 STALL = "machine stall"  # name of the event; value: its length [ms]
 RIG_LATE = "simulated rig late"  # name of the event; value: how late [ms]

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from hil.messages.layout import SAMPLED, Layout
 from hil.messages.signals import block_dtype
-from hil.recording.child_reader import StructureError
-from hil.recording.digests import CONTENT, FORMAT
+from hil.recording.child_reader import CONTENT, FORMAT, StructureError
 
 # Size of a block [bytes]: a trial of a minute. Chunks of a record are read whole, so a block is a multiple of them.
 BLOCK_BYTES = 2**24
-_CHUNK_ROWS = 16384  # of which the chunks of all datasets are parts (`hil.recording.file_layout`)
+_CHUNK_ROWS = 16384  # of which the chunks of all datasets are parts (`hil.recording.sample_writer`)
 
 
 class StoredRows(np.lib.mixins.NDArrayOperatorsMixin):

@@ -13,9 +13,15 @@ from typing import NamedTuple, TypeVar
 
 import h5py
 
-from hil.recording.child_reader import StructureError, check_structure, child_can_read
+from hil.recording.child_reader import (
+    CONTENT,
+    StructureError,
+    check_structure,
+    child_can_read,
+    content_sha256,
+    file_sha256,
+)
 from hil.recording.content import OpenRecord, TrialRecord, content_of, in_blocks, in_memory, read_through
-from hil.recording.digests import CONTENT, content_sha256, file_sha256
 from hil.recording.run_folder import FolderError, file_in
 
 FILE_NAME = "trial.h5"
@@ -25,7 +31,7 @@ T = TypeVar("T")
 class Digests(NamedTuple):
     """SHA-256 of a record as it stands."""
 
-    content: str  # see `hil.recording.digests.content_sha256`
+    content: str  # see `hil.recording.child_reader.content_sha256`
     stored: str  # the same as the file itself says it; empty: its writer was killed, or is older than digests
     closed: bool  # by its writer
     file: str  # of its bytes

@@ -18,19 +18,22 @@ from hil.config import Config
 from hil.messages.layout import SAMPLED, Layout
 from hil.messages.link_messages import EVENT, TIMING, triggers_capture
 from hil.messages.signals import block_dtype, tick_dtype
-from hil.recording.file_layout import (
+from hil.recording.reader import file_of, hold
+from hil.recording.run_folder import Reserve
+from hil.recording.sample_writer import (
     GROWING,
+    CompressedCopy,
+    DatasetBuffer,
     Meta,
     Rows,
+    SampleWriter,
+    TriggeredCapture,
     append,
     count_times,
     create_datasets,
     new_histogram,
     write_content_digest,
 )
-from hil.recording.reader import file_of, hold
-from hil.recording.run_folder import Reserve
-from hil.recording.sample_writer import CompressedCopy, DatasetBuffer, SampleWriter, TriggeredCapture
 
 
 class RecordWriter:

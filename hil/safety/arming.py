@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from drivers.messages import ValveSample
-from hil.config.cylinder_parameters import cylinder, largest_arm_m
+from hil.config.rig_setup import cylinder, largest_arm_m
 from hil.config.schema.equipment import LimitsConfig
-from hil.messages.check import Check
-from hil.messages.fault import SWITCHING_PRESSURE_RATIO
+from hil.messages.fault import SWITCHING_PRESSURE_RATIO, Check
 from hil.messages.layout import AGED, CONFIRMING, ROLES
 from hil.messages.stages import ByWheel, Estimate, Samples
 from hil.safety.device_monitors import measures_pressures

@@ -10,7 +10,6 @@ from drivers.messages import DaqBlock, DriveSample, PowerSample, ValveSample, Va
 from hil.config.schema.devices import DevicesConfig
 from hil.config.schema.equipment import LimitsConfig
 from hil.config.schema.instruments import MeasuredLimits
-from hil.messages.check import Check
 from hil.messages.fault import (
     BAD_TICKS_ALLOWED,
     GAP_ALLOWED,
@@ -20,6 +19,7 @@ from hil.messages.fault import (
     STANDS_SHARE,
     SWITCHING_PRESSURE_RATIO,
     TIMEOUT_FACTOR,
+    Check,
     Fault,
 )
 from hil.messages.layout import Layout

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 
 from hil.config.rig import Rig
 from hil.config.schema.rover import tree_on_rig
-from hil.messages.check import Check
+from hil.messages.fault import Check
 from models.contact.ground import wheel_of
 from models.kernels.compiled import FloatArray
 from models.plant.put_down import standing_on_mesh

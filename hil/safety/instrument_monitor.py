@@ -9,8 +9,7 @@ from operator import attrgetter
 from drivers.messages import Reading
 from hil.config.schema.instruments import READINGS_TO_ARM
 from hil.config.unchecked_config import UncheckedConfig
-from hil.messages.check import Check
-from hil.messages.fault import Alarm, Fault
+from hil.messages.fault import Alarm, Check, Fault
 from hil.messages.stages import SOURCE_STATES, Prediction, Samples
 from hil.safety.instrument_values import RestReadings, Value, values_of
 

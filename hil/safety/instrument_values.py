@@ -10,8 +10,7 @@ from typing import NamedTuple, Protocol
 from hil.config.schema.instruments import ImuConfig, JointEncoder, JointsConfig, MotionConfig
 from hil.config.schema.rover import tree_on_rig
 from hil.config.unchecked_config import UncheckedConfig
-from hil.messages.check import Check
-from hil.messages.fault import BEYOND_STOP_RAD, FASTEST_MPS, FASTEST_RADPS, JUMP_NOISES, Alarm, Fault
+from hil.messages.fault import BEYOND_STOP_RAD, FASTEST_MPS, FASTEST_RADPS, JUMP_NOISES, Alarm, Check, Fault
 from hil.signals.alignment import rotation
 from models.gravity import GRAVITY_MPS2
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from drivers.messages import JointSample
 from hil.config.schema.servos import DrivenJoint
-from hil.messages.check import Check
-from hil.messages.fault import BAD_TICKS_ALLOWED, Fault
+from hil.messages.fault import BAD_TICKS_ALLOWED, Check, Fault
 from hil.messages.stages import ByServo, Command, Samples
 
 if TYPE_CHECKING:

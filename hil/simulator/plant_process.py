@@ -20,10 +20,16 @@ from hil.ipc.run_memory import LatenessLog
 from hil.processes.lifecycle import Reporter
 from hil.realtime import RightsWanted, rights
 from hil.realtime.rights import monotonic_sleeper
-from hil.simulator.build import build_plant, build_simulated_rig, power_model, warm_up_simulated_rig
 from hil.simulator.memory import COMMANDS_KEPT, RESET, RESET_DONE, ReadingsPublisher, SimulatorMemory
 from hil.simulator.sampled_memory import BLOCKS, SampledMemory, SamplePublisher
-from hil.simulator.simulated_rig import BELOW_LOOP, GroundTruthPublisher
+from hil.simulator.simulated_rig import (
+    BELOW_LOOP,
+    GroundTruthPublisher,
+    build_plant,
+    build_simulated_rig,
+    power_model,
+    warm_up_simulated_rig,
+)
 from models.plant import Plant
 
 # While nobody reads samples in blocks [ns].

@@ -1,4 +1,4 @@
-"""The simulated rig in its own process and in real time."""
+"""Builds a simulated rig from its config, and runs it in a separate process and in real time."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from drivers.registry import driver_of
+from drivers.sim.devices import PowerModel
+from drivers.sim.in_process_rig import InProcessRig
+from hil.config.rig import Rig
+from hil.config.schema.equipment import DrivesConfig
 from hil.ipc.run_memory import LatenessLog, RunMemory
 from hil.ipc.shared_types import GROUND_TRUTH, MOST_ROWS, START
 from hil.ipc.shm import Mailbox
@@ -20,6 +25,63 @@ from hil.realtime.clock import RealtimeClock
 from hil.realtime.histogram import Histogram
 from hil.simulator.ground_truth import GroundTruth, packed
 from models.plant import Plant
+from models.plant.capture_plant import CapturePlant
+from models.plant.validity_watch import EVERY_NS
+from models.terrain import GivenContacts
+
+
+def build_plant(rig: Rig, *, accounts: bool = False, contacts: GivenContacts | None = None) -> Plant:
+    """The plant of a simulated rig, perturbed by the config's seed; with `accounts` it notes its energies.
+
+    `contacts` are those of its wheels, if they come from outside.
+    """
+    chance = np.random.default_rng([rig.config.seed, 1])
+    kind = Plant if rig.simulated.capture is None else CapturePlant
+    return kind(
+        rig.simulated,
+        chance,
+        accounts=accounts,
+        notes_loads=rig.layout.controls_loads,
+        tilt_deg=rig.limits.tilt_deg,
+        contacts=contacts,
+    )
+
+
+def build_simulated_rig(rig: Rig) -> InProcessRig:
+    """The simulated rig with the controller's device interfaces."""
+    config, plant = rig.config, build_plant(rig)
+    sections = config.devices.sections() if config.devices else ()
+    return InProcessRig(
+        plant,
+        block_samples=config.daq.block_samples if config.daq else 0,
+        daq_delay_ns=round(config.links.daq_delay_ms * 1e6),
+        drives_delay_ns=round(config.links.drives_delay_ms * 1e6),
+        load_block_samples=config.loads.block_samples if config.loads else 0,
+        power=power_model(config.drives)._replace(supplies=supplies)
+        if (supplies := len(config.layout.supplies))
+        else None,
+        servo_torque_per_A=config.servos.torque_per_A_Nm if config.servos and config.layout.servo_currents else None,
+        instrument_delays_ns={role: round(one.delay_ms * 1e6) for role, one in config.instruments.items()},
+        further={one.role: driver_of(one).in_process(one, plant) for one in sections if one.parts},
+    )
+
+
+def power_model(drives: DrivesConfig) -> PowerModel:
+    """Currents and supply of the simulated drives."""
+    return PowerModel(*drives.power.model_dump().values())
+
+
+def warm_up_simulated_rig(rig: Rig, simulated_rig: InProcessRig) -> int:
+    """Run every kernel of a simulated rig once: two blocks, and a look at its validity.
+
+    Returns the simulated time reached [ns].
+    """
+    daq = rig.config.daq
+    to_ns = max(round(2e6 * daq.block_ms) if daq else 0, EVERY_NS)
+    simulated_rig.advance(to_ns)
+    simulated_rig.plant.effective_kinetic_energies_now()  # the first call takes 20 ms, and comes at the impact
+    return to_ns
+
 
 # Below the loop, whose commands it executes.
 BELOW_LOOP = 10
@@ -34,7 +96,6 @@ def run_simulated_rig(lifecycle: WorkerLifecycle, run: Path) -> None:
     wanted = shared.config.realtime
 
     from hil.config.rig import Rig  # compiles kernels, and so does what follows
-    from hil.simulator.build import build_simulated_rig, warm_up_simulated_rig
 
     rig = Rig(shared.config)
     warm_up_simulated_rig(rig, build_simulated_rig(rig))
@@ -86,7 +147,7 @@ def _move(simulated_rig: _BuiltRig, shared: RunMemory, runs: _Runs, start_ns: in
 
 
 class _BuiltRig(Protocol):
-    """The result of `hil.simulator.build.build_simulated_rig`."""
+    """The result of `hil.simulator.simulated_rig.build_simulated_rig`."""
 
     @property
     def plant(self) -> Plant:

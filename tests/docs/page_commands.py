@@ -43,9 +43,9 @@ DOORS = (
     "hil.app.warm_up:warm_up", "hil.analysis.energy:energy_curve",
     "hil.analysis.identification.sources:read_sources", "hil.bench.bench_loop:bench_loop",
     "hil.bench.bench_models:bench_models", "hil.bench.bench_rig:bench_rig", "hil.bench.bench_rig:bench_virtual_cuts",
-    "hil.campaign.activity.simulate:simulate",
-    "hil.campaign.cluster:check_cluster", "hil.campaign.folder:locked", "hil.cli.operate:_confirm",
-    "hil.operator.client:CommandClient", "hil.simulator.connection:read_endpoints",
+    "hil.campaign.activity:simulate",
+    "hil.campaign.workers:check_cluster", "hil.campaign.folder:locked", "hil.cli.operate:_confirm",
+    "hil.operator.client:CommandClient", "hil.simulator.control_socket:read_endpoints",
     "hil.simulator.stepping.service:StepService", "hil.testing.serving:make",
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ from hil.operator.command_messages import MOST_NAME_BYTES, MOST_NAME_LETTERS
 from hil.operator.page.app import MOST_VIEWERS
 from hil.operator.page.operated_rig import RATE_HZ
 from hil.operator.page.viewer import EVERY_S, IDLE_S, LONGEST_NAME, STATUS_S
-from hil.realtime.long_ticks import KEPT
+from hil.realtime.clock import KEPT
 from hil.recording import child_reader
 from hil.recording.run_folder import MOST_SUMMARY_BYTES
 

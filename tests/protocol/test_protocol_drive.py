@@ -4,7 +4,7 @@ import pytest
 
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
-from hil.experiments.drive.experiment import DrivingState
+from hil.experiments.drive import DrivingState
 from hil.ipc.run_memory import LINKS
 from hil.messages.fault import Fault
 from hil.recording import read_trial

@@ -8,7 +8,7 @@ from hil.analysis.recorded_inputs import replayable_config
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
 from hil.config.rig import Rig
-from hil.experiments.drive.experiment import DrivingState
+from hil.experiments.drive import DrivingState
 from hil.ipc.run_memory import LINKS
 from hil.messages.fault import Fault
 from hil.recording import read_trial

@@ -3,7 +3,7 @@
 import pytest
 
 from hil.config import load_config
-from hil.experiments.jog.experiment import what_moved
+from hil.experiments.jog import what_moved
 from hil.recording import read_trial
 
 pytestmark = pytest.mark.timeout(900)  # wall-clock seconds, of which a busy machine may need many

@@ -24,11 +24,10 @@ from typing import Any
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy, as `hil sweep` does
 
-from hil.campaign.cluster import cluster
 from hil.campaign.sweep import SweepRun, expand_sweep, run_sweep
-from hil.campaign.workers import this_process
+from hil.campaign.workers import cluster, this_process
 from hil.config.rig import one_of_each_kind
-from hil.realtime.long_ticks import processor_name
+from hil.realtime.clock import processor_name
 
 # An impact after 1 cm: a second of virtual time.
 SHORT = (

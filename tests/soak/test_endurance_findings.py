@@ -17,8 +17,7 @@ from hil.messages.fault import Fault
 from hil.messages.link_messages import TIMING, event_row
 from hil.messages.signals import tick_dtype
 from hil.processes.disturbances import long_tick_event, stall_event
-from hil.realtime.clock import Stall
-from hil.realtime.long_ticks import LongTick
+from hil.realtime.clock import LongTick, Stall
 from hil.recording import open_writer
 
 MS = 1_000_000

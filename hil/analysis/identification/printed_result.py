@@ -177,7 +177,7 @@ _ONE_SLIP = 0.02
 # Deviations so small that chance gives them more rarely.
 _CHANCE = 1e-3
 # Slips from which on, and correlation above which, the sinkage that is left over is said to go with the slip.
-_PRINTED_RESULT_SLIPS, _GOES_WITH = 3, 0.8
+_FEWEST_SLIPS, _GOES_WITH = 3, 0.8
 
 
 def warnings_of(found: Identification) -> list[str]:
@@ -225,7 +225,7 @@ def _digs(found: Identification) -> bool:
         if one.quantity == "sinkage_m" and one.window in slips
     ]
     x, y = np.array(left).reshape(-1, 2).T
-    return len({*x.tolist()}) >= _PRINTED_RESULT_SLIPS and y.std() > 0.0 and float(np.corrcoef(x, y)[0, 1]) > _GOES_WITH
+    return len({*x.tolist()}) >= _FEWEST_SLIPS and y.std() > 0.0 and float(np.corrcoef(x, y)[0, 1]) > _GOES_WITH
 
 
 def yaml_section(found: Identification) -> str:

@@ -25,9 +25,8 @@ from hil.analysis.statistics import (
     outliers,
 )
 from hil.config import Config, ConfigError, parse_config
-from hil.recording.annotation import Annotation, annotation_of
-from hil.recording.digests import file_sha256
-from hil.recording.run_folder import FolderError, file_in, summary_of
+from hil.recording.child_reader import file_sha256
+from hil.recording.run_folder import Annotation, FolderError, annotation_of, file_in, summary_of
 
 # Columns of the campaign that a summary does not have, or has in another form.
 _NOT_OF_SUMMARY = {"number", "attempt", "seed", "added_mass_kg"}

@@ -20,7 +20,7 @@ from hil.config import Config
 from hil.config.files import replacing
 from hil.experiments.drawing import stamp
 from hil.recording import RecordError, open_trial
-from hil.recording.digests import file_sha256
+from hil.recording.child_reader import file_sha256
 from hil.recording.run_folder import FolderError, file_in
 from hil.version import running_version
 

@@ -26,7 +26,7 @@ from hil.analysis.statistics import RankCorrelation, paired
 from hil.config import Config
 from hil.experiments.drawing import COLOURS
 from hil.messages.layout import INSTRUMENTS, SOIL_PARAMETERS
-from hil.recording.digests import file_sha256
+from hil.recording.child_reader import file_sha256
 from hil.version import running_version
 
 

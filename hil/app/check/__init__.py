@@ -24,7 +24,7 @@ from hil.app.pace_check import check_pace
 from hil.app.warm_up import report_compiling
 from hil.config.rig import Rig
 from hil.experiments.registry import experiment_named
-from hil.messages.check import Check
+from hil.messages.fault import Check
 from hil.messages.layout import INSTRUMENTS, ROLES
 from hil.safety.arming import NO_ANSWER, calibration_checks, cylinder_checks, today
 

@@ -23,7 +23,7 @@ from hil.config.rig_setup import full_scales, normal_force_rows, offsets
 from hil.config.schema.equipment import LimitsConfig
 from hil.config.schema.sensors import DaqConfig
 from hil.estimation.estimator import ZERO_TIME_S, Estimator
-from hil.messages.check import Check
+from hil.messages.fault import Check
 from hil.messages.layout import Layout
 from hil.messages.stages import Samples
 from hil.safety.arming import NO_ANSWER, age_check, load_age_check, sensor_checks, standing_check

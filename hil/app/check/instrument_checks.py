@@ -29,13 +29,12 @@ from hil.app.check.device_checks import (
 )
 from hil.app.run_loop import rights_wanted
 from hil.config import Config
-from hil.config.cylinder_parameters import cut_delay
 from hil.config.rig import Rig
+from hil.config.rig_setup import cut_delay
 from hil.config.schema.devices import DevicesConfig
 from hil.config.schema.equipment import OperatorConfig
 from hil.config.schema.sensors import CameraConfig
-from hil.messages.check import Check
-from hil.messages.fault import DEAD_MAN_NS
+from hil.messages.fault import DEAD_MAN_NS, Check
 from hil.messages.layout import ROLES
 from hil.operator.curve import KeysError, allowed_clients, own_path, read_key_pair
 from hil.operator.telemetry import open_publisher

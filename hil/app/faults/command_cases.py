@@ -25,8 +25,17 @@ from hil.config.schema.equipment import OperatorConfig
 from hil.ipc.shared_types import LEASE, CommandMemory, SharedOperator
 from hil.messages.fault import Fault
 from hil.messages.operator_input import NOTICES, Arm, LeaseChange, OperatorRequest, RefusedCommands, Start
-from hil.operator.command_gate import CommandGate, CommandSink
-from hil.operator.command_messages import MOST_REQUEST_BYTES, Hello, Lease, Request, Seal, Status, read_reply
+from hil.operator.command_messages import (
+    MOST_REQUEST_BYTES,
+    CommandGate,
+    CommandSink,
+    Hello,
+    Lease,
+    Request,
+    Seal,
+    Status,
+    read_reply,
+)
 from hil.operator.runtime_folder import read_token
 from hil.operator.telemetry import Publisher
 

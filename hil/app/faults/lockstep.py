@@ -20,8 +20,7 @@ from hil.app.run_loop import record_meta
 from hil.config import Config
 from hil.config.rig import Rig
 from hil.experiments.base import FinishedRun, State
-from hil.experiments.build_cycle import build_cycle
-from hil.experiments.registry import experiment_named
+from hil.experiments.registry import build_cycle, experiment_named
 from hil.messages.fault import Alarm
 from hil.messages.operator_input import Stop
 from hil.messages.stages import Tick
@@ -30,8 +29,8 @@ from hil.recording.sinks import MemorySink
 from hil.runtime.clock import LockstepClock
 from hil.runtime.loop import Cycle, Loop
 from hil.runtime.rig_io import RigIO
-from hil.simulator.build import build_simulated_rig
 from hil.simulator.ground_truth import GroundTruth
+from hil.simulator.simulated_rig import build_simulated_rig
 
 # Simulated time recorded after a fault [s]: longer than any device takes to stop itself.
 AFTER_FAULT_S = 0.6

@@ -16,7 +16,7 @@ from hil.app.backends import RealtimeBackend
 from hil.app.faults.case import Case
 from hil.app.resident import Resident
 from hil.app.run_loop import Signals, run_loop
-from hil.app.virtual.virtual_rig import VirtualComputer
+from hil.app.virtual import VirtualComputer
 from hil.config.rig import Rig
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_types import START

@@ -21,7 +21,7 @@ from hil.config.schema.instruments import ImuConfig, JointEncoder, MotionConfig
 from hil.config.schema.rover import tree_on_rig
 from hil.experiments.base import Experiment
 from hil.experiments.registry import BUILT_IN, experiment_named
-from hil.messages.check import Check
+from hil.messages.fault import Check
 from hil.messages.layout import ROLES, Layout
 from hil.messages.loads import load_modes
 from hil.messages.signals import TICK, flat, signals_of

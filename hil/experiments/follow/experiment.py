@@ -14,14 +14,22 @@ from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.equipment import DrivesConfig
 from hil.config.schema.experiments import FollowConfig
-from hil.control.following import FollowingTorque, SpeedFollower, full_duties_mps, moved_inertia
-from hil.control.loop_margins import Margins, TorqueLine, loop_margins, torque_margins
+from hil.control.following import (
+    FollowingTorque,
+    Margins,
+    SpeedFollower,
+    TorqueLine,
+    full_duties_mps,
+    loop_margins,
+    moved_inertia,
+    torque_margins,
+)
 from hil.control.wheel_speed import Controller
 from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.source_check import Drift, rest_ns
 from hil.experiments.summary import MeasuredWindow, finite, measurement_reasons
 from hil.experiments.summary_table import SummaryKey
-from hil.messages.check import Check
+from hil.messages.fault import Check
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.recording.content import in_blocks
 from models.plant.motion_history import TIME, X, Y, Z

@@ -32,8 +32,7 @@ from hil.experiments.impact.sensing import (
 from hil.experiments.motion_claims import DEVIATIONS, motion_claims
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import Claim
-from hil.messages.check import Check
-from hil.messages.fault import Fault
+from hil.messages.fault import Check, Fault
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.recording.content import Recorded, in_blocks
 from hil.safety.monitor import SafetyMonitor

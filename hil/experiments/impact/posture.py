@@ -12,7 +12,7 @@ from hil.config.rig import Rig
 from hil.control.motions.geometry import Floats, Geometry
 from hil.control.motions.steering import reach
 from hil.control.motions.timeline import PaceLimits, Programme, Timeline
-from hil.messages.check import Check
+from hil.messages.fault import Check
 from models.impact import effective_kinetic_energy
 from models.rover.rover import Rover
 

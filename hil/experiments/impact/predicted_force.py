@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hil.config import Config
-from hil.config.cylinder_parameters import cut_delay
 from hil.config.rig import Rig
+from hil.config.rig_setup import cut_delay
 from hil.config.schema.sensors import DaqConfig
 from hil.config.schema.trial import TrialConfig
 from hil.residuals.table import spring_peak_N
@@ -19,7 +19,7 @@ from models.rover.rover import Rover
 from models.sensors.piezo import shares_of
 from models.sensors.rear_frame import frame_share
 
-# Which random numbers of a seed: the simulated rig has 0 and 1 (hil.simulator.build).
+# Which random numbers of a seed: the simulated rig has 0 and 1 (hil.simulator.simulated_rig).
 _STREAM = 2
 
 

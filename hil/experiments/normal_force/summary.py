@@ -12,7 +12,7 @@ from hil.config.rig import Rig, best_state, steady_drive
 from hil.config.schema.normal_force import NormalForceConfig
 from hil.control.load_state import doubt_names
 from hil.experiments.base import FinishedRun, Summary
-from hil.experiments.drive.experiment import DRIVE
+from hil.experiments.drive import DRIVE
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import WHEELS, SummaryKey, inner
 from hil.messages.loads import LoadGoal, LoadMode, binding_names, load_goal, load_modes

@@ -21,7 +21,7 @@ from hil.experiments.base import AFTER_NS, ArmingChecks, Experiment, FinishedRun
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import SummaryKey, inner
 from hil.experiments.walk.programme import geometry_of, programme_checks, start_angles, walk_timeline
-from hil.messages.check import Check
+from hil.messages.fault import Check
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.recording.content import in_blocks, per_part
 from models.plant.motion_history import PITCH, ROLL, TIME, YAW, X, Z

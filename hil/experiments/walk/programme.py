@@ -13,7 +13,7 @@ from hil.config.schema.walk import WalkConfig, WalkStep
 from hil.control.motions.geometry import Geometry, route_legs
 from hil.control.motions.steering import body_height, steered, wheel_lift
 from hil.control.motions.timeline import PaceLimits, Programme, Timeline
-from hil.messages.check import Check
+from hil.messages.fault import Check
 
 # Part of the wheels' acceleration limit that a programme may take: a loop that lost ticks can catch up.
 OF_ACCELERATION = 0.5

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.messages.fault import Fault
-from hil.safety.fault_table import link_rows, loop_rows, operator_rows, sensor_rows
+from hil.safety.fault_table.operator_rows import LINK_ROWS, OPERATOR_ROWS
+from hil.safety.fault_table.sensor_rows import LOOP_ROWS, SENSOR_ROWS
 from hil.safety.fault_table.times import FaultRow, ReactionTimes
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ __all__ = [
     "EXTERNAL_FAULTS", "FAULT_TABLE", "WARNINGS", "FaultRow", "ReactionTimes", "only_marks", "row_of", "warnings_for",
 ]  # fmt: skip
 
-_ROWS = (*sensor_rows.ROWS, *loop_rows.ROWS, *link_rows.ROWS, *operator_rows.ROWS)
+_ROWS = (*SENSOR_ROWS, *LOOP_ROWS, *LINK_ROWS, *OPERATOR_ROWS)
 FAULT_TABLE: Mapping[int, FaultRow] = MappingProxyType(
     {row.number: row for row in sorted(_ROWS, key=lambda row: row.number)}
 )

@@ -1,14 +1,142 @@
-"""Rows 18 to 25: the operator, subscribers, the record and the config."""
+"""Rows of the fault table: links and operators."""
 
 from __future__ import annotations
 
+from drivers.interfaces import DAMAGED_ALLOWED, LOOKED_AT
 from hil.ipc.run_memory import LEAST_TICKS, RING_S
-from hil.messages.fault import CONSOLE_SILENT_NS, E_STOP_NS, FULL, RECORD_LOST_NS
+from hil.messages.fault import (
+    CONSOLE_SILENT_NS,
+    E_STOP_NS,
+    FULL,
+    HEALTH_EVERY_NS,
+    LINK_LOST_NS,
+    RECORD_LOST_NS,
+    STATUS_ROUNDS,
+    SWITCHING_PRESSURE_RATIO,
+    TIMEOUT_FACTOR,
+)
+from hil.messages.layout import INSTRUMENTS, OUTPUTS, ROLES
 from hil.recording.run_folder import BYTES, LOW
 from hil.safety.arming import DISK_NEEDED
-from hil.safety.fault_table.times import BY_OPERATOR, NOTHING_TO_CLEAR, FaultRow, ReactionTimes
+from hil.safety.fault_table.times import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow, ReactionTimes
 
-ROWS = (
+_ASKED = [name for name in ROLES if name not in ("drives", *OUTPUTS, *INSTRUMENTS)]
+LINK_ROWS = (
+    FaultRow(
+        13,
+        "link lost",
+        "ports of the devices, and an answer to each request or its repetition",
+        ReactionTimes.losts,
+        f"drives: {LINK_LOST_NS / 1e6:g} ms; {''.join(f'{name}: when they are next written; ' for name in OUTPUTS)}"
+        "other devices: when they are next asked, at the latest after their largest age (limits: "
+        f"{', '.join(f'{name}_age_ms' for name in _ASKED)}), as fault 1 or 2",
+        "Safe on all other links. The port is opened again with growing pauses, to stop the device; the device is not "
+        "driven again in that run",
+        BY_OPERATOR,
+        "Look at the cable, the USB plug and the power of the device that the text names. Its time-out stops a drive; "
+        "valves without a dead-man stay as they are: shut the supply.",
+        external=True,
+    ),
+    FaultRow(
+        14,
+        "frames damaged",
+        "checksum and frame of each answer",
+        None,
+        f"the second damaged answer to one request, or {DAMAGED_ALLOWED + 1} of the last {LOOKED_AT} answers",
+        "the answer is discarded and asked for once more; then Safe",
+        BY_OPERATOR,
+        "Look at the shield and the ground of the serial cable, keep it away from motor cables, and compare the baud "
+        "rate with the device's.",
+        external=True,
+    ),
+    FaultRow(
+        15,
+        "answer late or duplicate",
+        "bytes that no request has asked for",
+        None,
+        "that answer",
+        "ignore; a request made twice is counted (summary: links, retries)",
+        NOTHING_TO_CLEAR,
+        "Nothing, if it is rare. Many: look at the cable, and whether a second program uses the port.",
+    ),
+    FaultRow(
+        16,
+        "drive resumes",
+        "a drive that would go on with its last speed after a time-out",
+        None,
+        "before arming: a cut is confirmed by each controller",
+        "the cut is sent first and confirmed; without the confirmation refuse to arm",
+        NOT_ARMED,
+        "If arming is refused with 'drives confirmed cut', look at power and emergency stop of the controllers.",
+    ),
+    FaultRow(
+        17,
+        "valve stuck",
+        "pressure of each chamber against the one commanded by its valve and regulator; only where pressures are "
+        "measured",
+        ReactionTimes.valve,
+        f"{TIMEOUT_FACTOR:g} times devices.valves.moves_within_s, one reading of the pressures and one tick; a chamber "
+        f"still on the wrong side of {SWITCHING_PRESSURE_RATIO:.0%} of cylinders.supply_kPa, or, with regulators that "
+        "are moved, not within devices.valves.follows_within_kPa of a pressure that has stood for so long. A valve "
+        "that sticks open under its own closed regulator is found when that opens for the other chamber",
+        "Safe: all valves off. The other chambers are empty after about 0.15 s (assumed valve); one whose valve sticks "
+        "open stays under the pressure of the supply, and under a moved regulator, which closes, it empties as well",
+        BY_OPERATOR,
+        "Shut the supply at the bottle and vent it; keep hands away until the gauge shows zero. Then look at the plug "
+        "of that valve and at its line.",
+    ),
+    FaultRow(
+        35,
+        "joint not following",
+        "measured angle of each driven joint against the commanded one, while the servos are powered",
+        ReactionTimes.joint_follows,
+        "farther than servos.follow_deg for servos.follow_s, one answer of the servos and one tick",
+        "Safe: drives and servos cut",
+        BY_OPERATOR,
+        "The text names the joint. Stay away from under the rover. Look for what blocks the joint, at the fuse and the "
+        "current limit of its motor controller, and at its encoder. A load that is too heavy: servos.torque_limit_Nm.",
+    ),
+    FaultRow(
+        36,
+        "joint out of range",
+        "measured angle of each driven joint, while the servos are powered",
+        ReactionTimes.joint_range,
+        "servos.outside_deg beyond its range_deg, in one answer of the servos, and one tick",
+        "Safe: drives and servos cut",
+        BY_OPERATOR,
+        "The text names the joint. Power off: turn it back by hand. If it is where it should be, look at its encoder, "
+        "and at its zero and its ratio in devices.servos.",
+    ),
+    FaultRow(
+        41,
+        "device fault",
+        "every bit of the status of each device, as the tables of docs/reference/device-status.md say: Safe, a mark, "
+        "or ignored. A bit that is in no table leads to Safe",
+        ReactionTimes.reported,
+        f"drives and servos: when their status is read, once in {STATUS_ROUNDS} rounds, and {HEALTH_EVERY_NS / 1e6:g} "
+        f"ms, or {E_STOP_NS / 1e6:g} ms where that is longer; and a tick. Other devices: with their next message",
+        "Safe; of a warning only a mark: the run goes on, and is not accepted",
+        BY_OPERATOR,
+        "The text names the device, the bit and what it means. Look that up in the maker's manual; cut the power of a "
+        "motor controller with a driver fault before you touch it. It latches again while the device reports it.",
+        external=True,
+    ),
+    FaultRow(
+        42,
+        "wrong device",
+        "each device as it is found when it is opened: its identity, its firmware, what another user has left in it "
+        "(settings, scripts, outputs), and who else has its port open",
+        None,
+        "before a run, and by hil check",
+        "what can be set back is set back; otherwise refuse to open",
+        NOT_ARMED,
+        "The refusal names the device, what was found and what is needed. Swapped cables: put each into its own port. "
+        "Settings: set them back with the maker's program. A port that is in use: close the program that it names.",
+    ),
+)
+
+
+OPERATOR_ROWS = (
     FaultRow(
         18,
         "stop by operator",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hil.config.command_requirements import WHEELS, ground_of, refuse_unfit
 from hil.config.rig import Rig
-from hil.simulator.build import build_plant
+from hil.simulator.simulated_rig import build_plant
 from hil.simulator.stepping import layout
 from hil.simulator.stepping.layout import BadMessage, Sizes, StepMessage
 from models.contact.compliant import CompliantGround

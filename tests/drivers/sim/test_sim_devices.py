@@ -17,7 +17,7 @@ from drivers.sim.in_process_rig import InProcessRig
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
 from hil.config.rig import Rig
-from hil.simulator.build import build_simulated_rig
+from hil.simulator.simulated_rig import build_simulated_rig
 from models.plant import Plant, RigParameters
 
 VALVES_OFF = ((False, False), (False, False))

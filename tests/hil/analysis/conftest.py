@@ -18,7 +18,7 @@ from hil.config import load_config
 from hil.experiments.summary import with_digests, write_summary
 from hil.messages.fault import Alarm, Fault
 from hil.recording import read_trial
-from hil.recording.file_layout import write_content_digest
+from hil.recording.sample_writer import write_content_digest
 from hil.runtime.clock import LockstepClock
 
 QUICK = (

@@ -10,7 +10,7 @@ from PIL import Image
 
 from hil.analysis.film.files import CameraFrames, FilmError
 from hil.analysis.film.make import FilmRequest, render
-from hil.analysis.report.camera_strip import draw_camera
+from hil.analysis.report.trial_figures import draw_camera
 from hil.experiments.drawing import FigureForm
 from hil.recording import open_trial
 from hil.recording.camera_frames import FOLDER, RunFrame, frame_name, write_frames

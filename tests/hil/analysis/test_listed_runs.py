@@ -9,8 +9,7 @@ import pytest
 import hil
 from hil.analysis.listed_runs import FilterError, chosen, listed_runs
 from hil.cli import run
-from hil.recording.annotation import annotate
-from hil.recording.run_folder import FolderError
+from hil.recording.run_folder import FolderError, annotate
 
 
 def run_of(folder, **summary):

@@ -14,7 +14,7 @@ from hil.analysis.export import tables
 from hil.analysis.export.run import export
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
-from hil.recording import digests, open_trial, read_trial
+from hil.recording import child_reader, open_trial, read_trial
 from hil.recording.content import StoredRows, in_blocks
 
 BLOCK = 300
@@ -70,7 +70,7 @@ def test_verify_says_of_a_record_in_blocks_what_it_says_of_a_whole_one(edited, s
 def test_verify_reads_a_record_in_blocks(recorded, small_blocks, slices_read, monkeypatch):
     folder = recorded("good")
     small_blocks(BLOCK)
-    monkeypatch.setattr(digests, "_BYTES", 25_000)
+    monkeypatch.setattr(child_reader, "_BYTES", 25_000)
     slices_read.clear()  # what was read to make the record, if no test before had made it
     assert all(check.ok for check in verify(folder))
     for name in ("/tick", "/timing"):

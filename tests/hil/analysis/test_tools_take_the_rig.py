@@ -24,7 +24,7 @@ from hil.config.rig import Rig
 from hil.estimation.observer.filter_setup import load_errors, load_slopes
 from hil.estimation.soil.soil_estimator import SoilEstimator
 from hil.experiments.impact.predicted_force import predicted_force
-from hil.experiments.slope.experiment import limit_at_even_loads_deg
+from hil.experiments.throttle import limit_at_even_loads_deg
 from models.impact import effective_kinetic_energy
 
 # Where a key's value does not count, the answer differs by no more than rounding.

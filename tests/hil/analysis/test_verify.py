@@ -12,10 +12,10 @@ import pytest
 from hil.analysis.verify import verify
 from hil.cli import run as hil
 from hil.ipc.run_memory import FOLDER
-from hil.messages.check import Check
+from hil.messages.fault import Check
 from hil.messages.link_messages import event_row
-from hil.recording.file_layout import GROWING
 from hil.recording.run_folder import FolderError
+from hil.recording.sample_writer import GROWING
 
 EVERY_ITEM = [
     "file", "file digest", "content digest", "summary digest", "config checksum", "summary", "replay",

@@ -11,7 +11,7 @@ from drivers.sim.protocol.plant_ports import PlantPorts
 from drivers.sim.virtual.host import VirtualHost
 from drivers.sim.virtual.schedule import VirtualTime
 from hil.app.driver_factory import DriverFactory, at_endpoints
-from hil.app.virtual.virtual_rig import VirtualRig
+from hil.app.virtual import VirtualRig
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.config.rig_setup import rig_setup

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hil.campaign.cluster import check_cluster, cluster
 from hil.campaign.run import run_campaign
-from hil.campaign.workers import WorkersError
+from hil.campaign.workers import WorkersError, check_cluster, cluster
 from hil.cli import run
 from hil.config.rig import one_of_each_kind
 

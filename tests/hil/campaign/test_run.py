@@ -19,9 +19,9 @@ import pytest
 
 from hil.analysis.campaign import own_digest, read_campaign
 from hil.campaign import workers
-from hil.campaign.cluster import SchedulerLostError
 from hil.campaign.folder import locked
 from hil.campaign.run import run_campaign
+from hil.campaign.workers import SchedulerLostError
 from hil.config import ConfigError
 from hil.recording.run_folder import FolderError
 

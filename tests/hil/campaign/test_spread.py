@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-import hil.campaign.cluster as spread_module
+import hil.campaign.workers as spread_module
 from hil.analysis.identification.forward import IdentificationError
 from hil.analysis.identification.recorded import windows_of
-from hil.campaign.cluster import with_workers
 from hil.campaign.trial import OtherVersionError
-from hil.campaign.workers import LOSSES, WorkersError
+from hil.campaign.workers import LOSSES, WorkersError, with_workers
 from hil.cli import run
 from hil.config import load_config
 

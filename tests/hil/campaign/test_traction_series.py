@@ -11,7 +11,7 @@ from hil.campaign.trial import Job, TrialResult
 from hil.campaign.workers import InThisProcess, Workers
 from hil.config import Config, ConfigError, load_config
 from hil.config.rig import Rig
-from hil.experiments.slope.experiment import limit_at_even_loads_deg
+from hil.experiments.throttle import limit_at_even_loads_deg
 
 from .conftest import Lines, NeverStop
 

@@ -12,7 +12,7 @@ from hil.config.model_parameters import nominal_rig, spread
 from hil.config.rig import Rig
 from hil.estimation.estimator import channel_parameters
 from hil.signals.traces import removed_by_coupling
-from hil.simulator.build import build_plant
+from hil.simulator.simulated_rig import build_plant
 from models.plant import Plant
 
 pytestmark = pytest.mark.slow

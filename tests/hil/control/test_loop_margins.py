@@ -12,8 +12,7 @@ import pytest
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.config.schema.experiments import TorqueLoop
-from hil.control.following import OuterLoop, TorquePid
-from hil.control.loop_margins import TorqueLine, loop_margins, torque_margins
+from hil.control.following import OuterLoop, TorqueLine, TorquePid, loop_margins, torque_margins
 from hil.experiments.follow.experiment import LEAST_GAIN, LEAST_PHASE_DEG, delay_s, margins_at
 
 CASES = [(0.3, 3.0, 0.1, 0.06, 1.0), (0.0, 2.0, 0.2, 0.3, 0.7), (0.6, 8.0, 0.05, 0.02, 1.0), (0.3, 3.0, 0.0, 0.2, 1.0)]

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 from drivers.messages import ValveCommand
 from hil.config import load_config
-from hil.config.cylinder_parameters import cylinder_forces
 from hil.config.rig import Rig
-from hil.experiments.build_cycle import build_cycle
+from hil.config.rig_setup import cylinder_forces
+from hil.experiments.registry import build_cycle
 from hil.runtime.clock import LockstepClock
 from hil.runtime.rig_io import RigIO
-from hil.simulator.build import build_simulated_rig
+from hil.simulator.simulated_rig import build_simulated_rig
 from models.actuators.linkage import reachable
 from models.rover import rcp
 from models.statics import RoverStatics

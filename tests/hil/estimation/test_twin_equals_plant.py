@@ -17,11 +17,11 @@ from hil.app.run_loop import simulated_rig_io
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.estimation.twin import RoverTwin
-from hil.experiments.build_cycle import build_cycle
+from hil.experiments.registry import build_cycle
 from hil.recording.sinks import MemorySink
 from hil.runtime.clock import LockstepClock
 from hil.runtime.loop import Loop
-from hil.simulator.build import build_simulated_rig
+from hil.simulator.simulated_rig import build_simulated_rig
 from models.plant import Plant
 
 # a wheel that is pressed in does not drive, and an arm has none

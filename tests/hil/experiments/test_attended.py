@@ -8,13 +8,13 @@ from msgspec.structs import replace
 from hil.app.run_loop import simulated_rig_io
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.experiments.build_cycle import build_cycle
 from hil.experiments.impact.experiment import ImpactState
+from hil.experiments.registry import build_cycle
 from hil.messages.fault import Fault
 from hil.messages.operator_input import Arm, ClearFault, EStop, SetPoint, Start, Stop
 from hil.recording.sinks import MemorySink
 from hil.runtime.clock import LockstepClock
-from hil.simulator.build import build_simulated_rig
+from hil.simulator.simulated_rig import build_simulated_rig
 
 SHORT = ("trial.start_distance_m=0.03", "trial.ramp_s=0.2", "trial.settle_s=0.5", "record.after_s=0.5")
 STOP = int(Fault.STOP_BY_OPERATOR)

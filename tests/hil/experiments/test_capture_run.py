@@ -12,12 +12,12 @@ from hil.analysis.verify import verify
 from hil.app.run import run_experiment
 from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
-from hil.experiments.build_cycle import build_cycle
 from hil.experiments.capture.experiment import APPROACH, ARMED, CONTROL, DONE, HOLD, IDLE, LATCH, SETTLE
+from hil.experiments.registry import build_cycle
 from hil.messages.operator_input import EStop
 from hil.messages.stages import Tick
 from hil.recording import read_trial
-from hil.simulator.build import build_simulated_rig
+from hil.simulator.simulated_rig import build_simulated_rig
 
 SHORT = (
     "telemetry.endpoint=''", "loop.rate_hz=250", "capture.gap_m=0.1", "capture.latch_s=1.2", "capture.hold_s=0.2",

@@ -25,8 +25,8 @@ from hil.experiments.crossing.experiment import (
     SETTLE,
     drop_checks,
     drop_force,
+    plot_crossing,
 )
-from hil.experiments.crossing.figure import plot_crossing
 from hil.experiments.crossing.judgement import Course, judged
 from hil.experiments.drawing import FigureForm
 from hil.experiments.mobility import mobility

@@ -13,8 +13,7 @@ from hil.experiments.summary_table import (
 from hil.ipc.run_memory import LateAction
 from hil.messages.link_messages import EVENT
 from hil.processes.disturbances import late_event, long_tick_event, stall_event
-from hil.realtime.clock import Stall
-from hil.realtime.long_ticks import LongTick
+from hil.realtime.clock import LongTick, Stall
 
 MS = 1_000_000
 START_NS = 5 * 10**9

@@ -8,7 +8,7 @@ import pytest
 from hil.analysis.replay import replay
 from hil.app.run import run, run_experiment
 from hil.config import ConfigError, load_config
-from hil.experiments.drive.experiment import DrivingState
+from hil.experiments.drive import DrivingState
 from hil.recording import read_trial
 
 FAR = ("experiment=drive", "telemetry.endpoint=''")

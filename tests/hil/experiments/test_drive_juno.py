@@ -14,10 +14,10 @@ from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
 from hil.estimation.estimator import Estimator
 from hil.experiments.base import CONFIRM_NS
-from hil.experiments.drive.experiment import DrivingState
+from hil.experiments.drive import DrivingState
 from hil.recording import read_trial
 from hil.safety.arming import arming_checks
-from hil.simulator.build import build_simulated_rig
+from hil.simulator.simulated_rig import build_simulated_rig
 
 pytestmark = pytest.mark.slow
 

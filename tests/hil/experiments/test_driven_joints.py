@@ -10,7 +10,7 @@ from hil.analysis.verify import verify
 from hil.app.faults.joint_cases import servo_cases
 from hil.app.run import run_experiment
 from hil.config import load_config
-from hil.experiments.stimulus.experiment import StimulusState
+from hil.experiments.stimulus import StimulusState
 from hil.recording import read_trial
 
 pytestmark = pytest.mark.slow

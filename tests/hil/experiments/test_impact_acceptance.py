@@ -14,8 +14,7 @@ from hil.config.rig import Rig
 from hil.estimation.estimator import Estimator
 from hil.experiments.impact.acceptance import Evidence, judge, refusals
 from hil.experiments.impact.experiment import ImpactExperiment
-from hil.messages.check import Check
-from hil.messages.fault import Fault
+from hil.messages.fault import Check, Fault
 from hil.messages.stages import Samples
 from hil.safety.monitor import SafetyMonitor
 

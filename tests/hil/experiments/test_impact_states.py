@@ -12,7 +12,7 @@ from hil.config.rig import Rig
 from hil.control.wheel_speed import LARGEST_SLIP, SMOOTHING_S, WheelSpeed
 from hil.experiments.base import ARMED_NS
 from hil.experiments.impact.experiment import ImpactExperiment, ImpactState
-from hil.messages.check import Check
+from hil.messages.fault import Check
 from hil.messages.stages import Estimate, Goal, Prediction, Samples, SetPoints
 
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels

@@ -12,8 +12,8 @@ from rich.console import Console
 from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
 from hil.experiments.base import AFTER_NS, ARMED_NS
-from hil.experiments.jog.experiment import JogExperiment, JogState, wheel_speeds
-from hil.messages.check import Check
+from hil.experiments.jog import JogExperiment, JogState, wheel_speeds
+from hil.messages.fault import Check
 
 CONFIG = load_config("sim_impact")
 MS = 1_000_000

@@ -10,7 +10,7 @@ import pytest
 from hil.analysis.replay import replay
 from hil.app.run import run_experiment
 from hil.config import load_config
-from hil.experiments.jog.experiment import JogExperiment, JogState, what_moved
+from hil.experiments.jog import JogExperiment, JogState, what_moved
 from hil.messages.layout import SENSORS, Layout
 from hil.messages.signals import tick_dtype
 from hil.recording import read_trial

@@ -19,8 +19,7 @@ from hil.experiments.impact.experiment import ImpactExperiment, impact_checks
 from hil.experiments.impact.predicted_force import predicted_force
 from hil.experiments.normal_force.summary import Loads, Segment, _limits_met
 from hil.experiments.registry import experiment_named
-from hil.messages.check import Check
-from hil.messages.fault import Fault
+from hil.messages.fault import Check, Fault
 from hil.messages.link_messages import EVENT
 from hil.messages.loads import LoadGoal, LoadMode
 from hil.messages.signals import tick_dtype
@@ -246,7 +245,7 @@ def test_a_rover_climbs_up_to_the_slip_limit_and_no_further(monkeypatch):
     limit = run.config.slope.slip_limit
 
     def climbed(slip):
-        monkeypatch.setattr("hil.experiments.slope.experiment.traction_of", lambda *_: {"slip": slip})
+        monkeypatch.setattr("hil.experiments.throttle.traction_of", lambda *_: {"slip": slip})
         return run.experiment.summarise(run)["climbed"]
 
     assert climbed(limit)
@@ -261,7 +260,7 @@ def test_the_slip_of_a_drawbar_pull_is_within_its_tolerance_on_both_sides(monkey
     low, high = (run.config.drawbar.slip + way * run.config.drawbar.slip_tolerance for way in (-1, 1))
 
     def accepted(slip):
-        monkeypatch.setattr("hil.experiments.drawbar.experiment.traction_of", lambda *_: {"slip": slip})
+        monkeypatch.setattr("hil.experiments.throttle.traction_of", lambda *_: {"slip": slip})
         return run.experiment.summarise(run)["accepted"]
 
     assert accepted(low)

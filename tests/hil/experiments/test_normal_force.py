@@ -16,7 +16,7 @@ from hil.config.rig import Rig
 from hil.messages.loads import LoadMode
 from hil.messages.operator_input import OperatorQueue, SetLoads
 from hil.recording import read_trial
-from hil.simulator.build import build_plant
+from hil.simulator.simulated_rig import build_plant
 from models.statics import spread_of
 
 QUIET = ("telemetry.endpoint=''",)

@@ -14,9 +14,8 @@ from hil.config import load_config
 from hil.config.rig import Rig
 from hil.experiments.summary import truth_reasons
 from hil.recording import read_trial
-from hil.simulator.build import build_plant, build_simulated_rig
 from hil.simulator.ground_truth import GroundTruth, truth_answer
-from hil.simulator.simulated_rig import GroundTruthPublisher
+from hil.simulator.simulated_rig import GroundTruthPublisher, build_plant, build_simulated_rig
 from models.plant.validity_watch import RangeExit
 
 LEFT = RangeExit(150_000_000, 0.0, 0.0, "front left wheel off the ground for 0.25 s")

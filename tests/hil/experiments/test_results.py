@@ -10,7 +10,7 @@ from hil.app.run import run
 from hil.config import load_config
 from hil.experiments.registry import BUILT_IN
 from hil.experiments.summary_table import EVERY_RUN, SummaryKey, inner, result_rows
-from hil.messages.check import Check
+from hil.messages.fault import Check
 
 PAGE = Path(__file__).parents[3] / "docs/reference/summary.md"
 DECLARED = {kind.name: kind.results for kind in BUILT_IN}

@@ -8,7 +8,7 @@ import pytest
 from hil.analysis.replay import replay
 from hil.app.run import run, run_experiment
 from hil.config import load_config
-from hil.experiments.stimulus.experiment import StimulusState
+from hil.experiments.stimulus import StimulusState
 
 RAMPS = "time_s,speed_mps,front_left_mps\n0,0,0\n0.4,0.04,0.02\n0.7,0.04,0.02\n1,-0.02,0\n1.2,0,0\n"
 STEPS = "time_s,speed_mps\n0,0\n0.1,0.04\n0.6,0.01\n1,0\n"

@@ -14,7 +14,7 @@ from hil.analysis.verify import verify
 from hil.app.run import run, run_experiment
 from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
-from hil.experiments.sinkage.experiment import ARMED, DONE, IDLE, MEASURE, SETTLE
+from hil.experiments.sinkage import ARMED, DONE, IDLE, MEASURE, SETTLE
 from hil.recording import read_trial
 
 EXACT = ("telemetry.endpoint=''", "plant.spread={soil: 0, mass: 0}")

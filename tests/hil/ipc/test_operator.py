@@ -12,8 +12,8 @@ from hil.analysis.replay import replay
 from hil.app.run_loop import record_meta, simulated_rig_io
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.experiments.build_cycle import build_cycle
 from hil.experiments.impact.experiment import ImpactState
+from hil.experiments.registry import build_cycle
 from hil.ipc.shared_types import (
     MOST_COMMANDS,
     OPERATOR_COMMAND,
@@ -44,7 +44,7 @@ from hil.operator.telemetry import open_publisher
 from hil.recording import open_writer, read_trial
 from hil.recording.sinks import FileAndTelemetrySink
 from hil.runtime.clock import LockstepClock
-from hil.simulator.build import build_simulated_rig
+from hil.simulator.simulated_rig import build_simulated_rig
 
 COMMANDS = (
     Arm(), Start(), Stop("enough"), EStop("hand on the button"), ClearFault(18), SetPoint("speed_mps", 0.1),

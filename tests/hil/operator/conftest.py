@@ -7,8 +7,7 @@ import pytest
 
 from hil.operator import client as client_module
 from hil.operator.client import CommandClient, CommandError
-from hil.operator.command_gate import CommandGate
-from hil.operator.command_messages import Hello, Lease, Request, Seal, read_reply
+from hil.operator.command_messages import CommandGate, Hello, Lease, Request, Seal, read_reply
 from hil.operator.curve import new_keys
 
 TOKEN = bytes(range(32))

@@ -25,8 +25,16 @@ from hil.messages.operator_input import (
     Verdict,
     command_to_bytes,
 )
-from hil.operator.command_gate import MOST_COMMANDS_PER_S, MOST_SESSIONS, MOST_STRANGERS_PER_S, CommandGate
-from hil.operator.command_messages import MOST_REQUEST_BYTES, Hello, Request, Status
+from hil.operator.command_messages import (
+    MOST_COMMANDS_PER_S,
+    MOST_REQUEST_BYTES,
+    MOST_SESSIONS,
+    MOST_STRANGERS_PER_S,
+    CommandGate,
+    Hello,
+    Request,
+    Status,
+)
 
 MS = 1_000_000
 NEED_THE_LEASE = [

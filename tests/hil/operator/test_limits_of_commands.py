@@ -9,14 +9,18 @@ import zmq
 from hil.ipc.shared_types import OPERATOR_COMMANDS, CommandMemory
 from hil.messages.fault import CONSOLE_SILENT_NS
 from hil.messages.operator_input import Arm, ClearFault, EStop, LeaseChange, RefusedCommands, SetPoint, Stop
-from hil.operator.command_gate import (
+from hil.operator.command_messages import (
     ASKED_NS,
+    CODE_BYTES,
     MOST_COMMANDS_PER_S,
+    MOST_REQUEST_BYTES,
     MOST_SESSIONS,
     MOST_STRANGERS_PER_S,
     REPORT_EVERY_NS,
+    Hello,
+    Request,
+    Status,
 )
-from hil.operator.command_messages import CODE_BYTES, MOST_REQUEST_BYTES, Hello, Request, Status
 from hil.operator.sockets import MOST_FRAME_BYTES, CommandSocket, SharedCommands
 
 SECOND_NS = 1_000_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hil.messages.fault import CONSOLE_SILENT_NS
 from hil.messages.operator_input import Arm, LeaseChange
-from hil.operator.command_gate import ASKED_NS
+from hil.operator.command_messages import ASKED_NS
 
 MS = 1_000_000
 

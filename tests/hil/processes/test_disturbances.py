@@ -6,8 +6,7 @@ import pytest
 from hil.ipc.run_memory import LateAction
 from hil.messages.link_messages import event_row, triggers_capture
 from hil.processes.disturbances import INTERRUPTED, LONG, disturbances_near, late_event, long_tick_event, stall_event
-from hil.realtime.clock import Stall
-from hil.realtime.long_ticks import LongTick
+from hil.realtime.clock import LongTick, Stall
 
 MS = 1_000_000
 START_NS = 5 * 10**9

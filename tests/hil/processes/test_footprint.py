@@ -24,7 +24,7 @@ CASES = {
     "hil.simulator.rig_server": NO_KERNELS | {"serial"},
     "hil.simulator.daq_process": HEAVY | MODELS | {"h5py", "zmq"},
     "hil.simulator.plant_process": NO_LOOP,
-    "hil.simulator.build": NO_LOOP,
+    "hil.simulator.simulated_rig": NO_LOOP,
     "hil.app.backends": {"matplotlib", "grpc", "nidaqmx"},
 }
 

@@ -4,8 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hil.realtime.clock import RealtimeClock
-from hil.realtime.long_ticks import KEPT, LongTick, LongTickMonitor, thread_usage
+from hil.realtime.clock import KEPT, LongTick, LongTickMonitor, RealtimeClock, thread_usage
 
 MS = 1_000_000
 

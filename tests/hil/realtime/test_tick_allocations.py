@@ -11,15 +11,15 @@ import pytest
 
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.experiments.build_cycle import build_cycle
 from hil.experiments.impact.experiment import ImpactState
+from hil.experiments.registry import build_cycle
 from hil.ipc.run_memory import RunMemory
 from hil.ipc.shared_devices import shared_device
 from hil.messages.stages import Tick
 from hil.processes.link_bridge import LinkBridge, feed_of
 from hil.recording.sinks import RingSink
 from hil.runtime.rig_io import RigIO
-from hil.simulator.build import build_simulated_rig
+from hil.simulator.simulated_rig import build_simulated_rig
 
 SHORT = (
     "clock=realtime",

@@ -6,8 +6,7 @@ import os
 
 import pytest
 
-from hil.recording.annotation import FILE_NAME, MOST_TAGS, Annotation, annotate, annotation_of
-from hil.recording.run_folder import FolderError
+from hil.recording.run_folder import FILE_NAME, MOST_TAGS, Annotation, FolderError, annotate, annotation_of
 
 
 @pytest.fixture

@@ -12,10 +12,9 @@ from hil.messages.layout import SENSORS, Layout
 from hil.messages.link_messages import TIMING
 from hil.messages.signals import tick_dtype
 from hil.recording import RecordError, RecordWriter, read_trial, sample_writer
-from hil.recording.digests import FORMAT
-from hil.recording.file_layout import GROWING, growing
+from hil.recording.child_reader import FORMAT
 from hil.recording.reader import read_digests
-from hil.recording.sample_writer import copy_of
+from hil.recording.sample_writer import GROWING, copy_of, growing
 from models.rover.assembly import WHEELS
 
 LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])

@@ -13,8 +13,8 @@ import pytest
 from drivers.messages import DaqBlock
 from hil.messages.layout import SENSORS, Layout
 from hil.messages.link_messages import event_row
-from hil.recording import RecordError, RecordWriter, digests, read_trial, reader
-from hil.recording.digests import file_sha256
+from hil.recording import RecordError, RecordWriter, child_reader, read_trial, reader
+from hil.recording.child_reader import file_sha256
 from hil.recording.reader import hold, is_held, read_digests
 
 LAYOUT = Layout(("left", "right"), (), SENSORS["triangle"])
@@ -53,7 +53,7 @@ def test_the_content_of_a_record_that_was_just_closed_is_not_read_again_for_its_
 def test_the_digest_of_a_trusted_record_that_does_not_say_it_is_computed(record):
     content = read_digests(record).content
     with h5py.File(record / "trial.h5", "r+") as file:
-        file[digests.CONTENT][()] = b""
+        file[child_reader.CONTENT][()] = b""
     assert read_digests(record, trusted=True).content == content
 
 
@@ -85,24 +85,24 @@ CHANGES: dict[str, Callable[[h5py.File], object]] = {
 @pytest.mark.parametrize("kind", CHANGES)
 def test_any_change_of_the_content_changes_its_digest(record, kind):
     with h5py.File(record / "trial.h5", "r+") as file:
-        before = digests.content_sha256(file)
+        before = child_reader.content_sha256(file)
         CHANGES[kind](file)
-        assert digests.content_sha256(file) != before
+        assert child_reader.content_sha256(file) != before
 
 
 def test_what_ticks_took_and_the_time_of_day_are_no_content(record):
     with h5py.File(record / "trial.h5", "r+") as file:
-        before = digests.content_sha256(file)
+        before = child_reader.content_sha256(file)
         resize(file, "timing", 5)
         file["timing"].attrs.modify("unit", 1)
         file["meta/wall_time"][()] = b"never"
-        assert digests.content_sha256(file) == before
+        assert child_reader.content_sha256(file) == before
 
 
 def test_pieces_of_any_size_give_the_same_digest(record, monkeypatch):
     found = read_digests(record).content
     for size in (1, 1000, 2**30):
-        monkeypatch.setattr(digests, "_BYTES", size)
+        monkeypatch.setattr(child_reader, "_BYTES", size)
         assert read_digests(record).content == found
 
 

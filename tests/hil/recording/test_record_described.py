@@ -10,7 +10,7 @@ from hil.messages.layout import SENSORS, Layout
 from hil.messages.link_messages import EVENT, TIMING
 from hil.messages.signals import ROWS, block_dtype, tick_dtype
 from hil.recording import RecordWriter, read_trial
-from hil.recording.file_layout import write_whole
+from hil.recording.sample_writer import write_whole
 from models.rover.assembly import WHEELS
 
 LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"], loads=("front_left_fz", "pull"), load_cell=True)

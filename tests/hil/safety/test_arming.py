@@ -14,7 +14,7 @@ import hil
 from drivers.messages import DriveSample, ValveSample
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.messages.check import Check
+from hil.messages.fault import Check
 from hil.messages.stages import Estimate, Samples
 from hil.safety.arming import DISK_NEEDED, STANDING_RADPS, arming_checks, disk_check, standing_check
 

@@ -13,7 +13,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.simulator.build import build_simulated_rig, warm_up_simulated_rig
+from hil.simulator.simulated_rig import build_simulated_rig, warm_up_simulated_rig
 
 rig = Rig(load_config("sim_wire", ["trial.start_distance_m=0.03", "trial.ramp_s=0.1"]))
 

@@ -7,7 +7,7 @@ import pytest
 
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.simulator.build import build_simulated_rig
+from hil.simulator.simulated_rig import build_simulated_rig
 
 PRESSURE_PA, SPEED_RADPS = 800.0, 0.004
 

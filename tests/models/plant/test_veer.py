@@ -11,7 +11,7 @@ import pytest
 from hil.config import ConfigError, load_config
 from hil.config.model_parameters import nominal_rig, spread, veer
 from hil.config.rig import Rig
-from hil.simulator.build import build_plant
+from hil.simulator.simulated_rig import build_plant
 from models.plant import Plant, Veer
 from models.sensors.disturbance import make_snap_back, snapped
 

@@ -17,8 +17,7 @@ from hil.analysis.report.make import DoubtedError, report_campaign
 from hil.analysis.report.trial_figures import trace_of
 from hil.cli import run
 from hil.recording import read_trial
-from hil.recording.annotation import annotate
-from hil.recording.run_folder import FolderError, summary_of
+from hil.recording.run_folder import FolderError, annotate, summary_of
 
 pytestmark = pytest.mark.slow
 

@@ -20,7 +20,7 @@ from hil.app.check.instrument_checks import check_camera
 from hil.app.run import run
 from hil.config import ConfigError, load_config
 from hil.config.schema.sensors import CameraConfig, TriggerConfig
-from hil.control.camera_trigger import CameraTrigger
+from hil.control.wheel_speed import CameraTrigger
 from hil.messages.layout import Layout
 from hil.messages.link_messages import CommandRow, Row
 from hil.messages.signals import tick_dtype

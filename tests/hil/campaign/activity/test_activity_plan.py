@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from hil.campaign.activity.simulate import load_activity_plan, simulate
+from hil.campaign.activity import load_activity_plan, simulate
 from hil.campaign.plan import load_plan, shipped_plans
 from hil.cli import run
 from hil.config import ConfigError, load_config

@@ -7,7 +7,7 @@ import numpy as np
 from hil.api.stepping import Contact, StepClient
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.simulator.build import build_plant
+from hil.simulator.simulated_rig import build_plant
 from hil.simulator.stepping.service import StepService
 from hil.simulator.stepping.socket import StepSocket
 

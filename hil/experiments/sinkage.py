@@ -73,7 +73,7 @@ class SinkageExperiment(Experiment):
     @classmethod
     def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
         """The run over time."""
-        from hil.experiments.drive.figure import plot_over_time  # matplotlib takes half a second to import
+        from hil.experiments.drive import plot_over_time  # matplotlib takes half a second to import
 
         sunk = summary.get("sinkage_m")
         return plot_over_time(

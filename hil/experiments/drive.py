@@ -1,29 +1,104 @@
-"""Wheel speeds over time: the steps of the config, one after the other, each reached by a ramp."""
+"""Experiment `drive`: wheel speeds over time, over the ground of the config; its figure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from itertools import accumulate
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
 from hil.config.rig import Rig
 from hil.config.schema.capture import DriveConfig, DriveStepConfig
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.control.wheel_speed import Controller, hold_line
 from hil.experiments.base import AFTER_NS, ArmingChecks, Experiment, FinishedRun, Summary
-from hil.experiments.drawing import FigureForm
+from hil.experiments.drawing import (
+    FigureForm,
+    dress_panel,
+    frame_figure,
+    mark_phases,
+    over_time,
+    plot_line,
+    plot_wheels,
+    share_legend,
+)
+from hil.experiments.motion_panels import innovation_panel, speed_panel
 from hil.experiments.summary import FieldMeans, finite
 from hil.experiments.summary_table import WHEELS, SummaryKey, inner
+from hil.messages.layout import Layout
 from hil.messages.operator_input import SetPoint
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
+from hil.recording import OpenRecord
 from hil.recording.content import in_blocks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from hil.recording import OpenRecord
+
+
+# Fields of a tick in the order in which they are drawn, results first, each with title and unit.
+_PANELS = {
+    "pull_N": ("Drawbar pull, load cell", "[N]"),
+    "speed_mps": ("Forward speed of the rover, twin", "[mm/s]"),
+    "slip": ("Slip, twin; dashed: wanted", "[-]"),
+    "sinkage_m": ("Sinkage, twin", "[mm]"),
+    "normal_force_N": ("Wheel normal forces, twin", "[N]"),
+    "wheel_speed_radps": ("Wheel speeds, measured", "[rad/s]"),
+    "duty": ("Duty of the drives, set", "[-]"),
+    "set_speed_radps": ("Wheel speeds, set", "[rad/s]"),
+}
+_WANTED = ("slip_wanted",)  # in the summary
+_SCREEN_IN, _PRINT_MM = (12.0, 9.0), (220.0, 135.0)
+
+
+def plot_over_time(record: OpenRecord, summary: Mapping[str, Any], run: str, form: FigureForm, what: str) -> Figure:
+    """Draw the results over time, then what was set: pull if measured, speed, slip, loads and sinkage, wheels."""
+    layout = Layout.from_json(str(record.meta["layout"]))
+    fields = {"speed_mps": 1e3, "slip": 1.0, "normal_force_N": 1.0, "sinkage_m": 1e3, "wheel_speed_radps": 1.0}
+    by_duty = layout.open_loop and bool(np.any(record.tick["duty"]))
+    asked = "duty" if by_duty else "set_speed_radps"
+    lines = over_time(record.tick, fields | {asked: 1.0} | ({"pull_N": 1.0} if layout.load_cell else {}))
+    panels = [(field, *_PANELS[field]) for field in _PANELS if field in lines]
+    rows = -(-len(panels) // 2) + bool(layout.instruments)
+    width, height = form.size_in(_SCREEN_IN, _PRINT_MM)
+    figure = Figure((width, height * rows / 3.0), layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(2 * rows // form.columns, form.columns, sharex=True).reshape(rows, 2)
+    drawn = grid.ravel().tolist()[: len(panels)]
+    for axes, (field, title, unit) in zip(drawn, panels, strict=True):
+        if len(lines[field]) == 1:
+            plot_line(axes, form, *lines[field][0], color="black")
+        else:
+            plot_wheels(axes, form, layout, lines[field])
+        dress_panel(axes, form, title, unit)
+    slip = drawn[[field for field, *_ in panels].index("slip")]
+    low, high = slip.get_ylim()  # at rest slip may be anything
+    slip.set_ylim(max(low, -1.05), min(high, 1.05))
+    for wanted in [summary[key] for key in _WANTED if summary.get(key) is not None]:
+        slip.axhline(wanted, color="black", ls="--", lw=form.line(1.0))
+    for axes in grid.ravel().tolist()[len(panels) : 2 * (rows - bool(layout.instruments))]:
+        axes.set_axis_off()
+    if layout.instruments:
+        speed_panel(grid[-1, 0], form, record)
+        dress_panel(grid[-1, 0], form, "Forward speed, measured and estimated", "[mm/s]")
+        innovation_panel(grid[-1, 1], form, record)
+        dress_panel(grid[-1, 1], form, "Innovation over its degrees of freedom; dashed: bound", "[1]")
+        for axes in grid[-1]:
+            axes.legend(fontsize=form.font(8.0), frameon=False, ncols=2)
+    for axes in (grid[-1] if layout.instruments else drawn)[-form.columns :]:
+        axes.tick_params(labelbottom=True)
+        axes.set_xlabel("time [s]", fontsize=form.font(9.0))
+    mark_phases(drawn, form, record)
+    share_legend(figure, form, drawn[-1])
+    frame_figure(figure, form, what, record, summary, run)
+    return figure
+
 
 # Part of the acceleration that the limiter allows: a loop that has lost ticks can catch up before the limiter clamps.
 OF_ACCELERATION = 0.5
@@ -154,8 +229,6 @@ class DriveExperiment(Experiment):
     @classmethod
     def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
         """Speeds, slip, sinkage and loads over time."""
-        from hil.experiments.drive.figure import plot_over_time  # matplotlib takes half a second to import
-
         return plot_over_time(record, summary, run, form, f"Drive, {summary.get('way_m') or 0.0:.3f} m")
 
 

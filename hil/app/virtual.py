@@ -27,11 +27,10 @@ from hil.messages.stages import Tick
 from hil.processes import watchdog
 from hil.processes.lifecycle import Child
 from hil.realtime import RealtimeRight
-from hil.realtime.clock import RealtimeClock
-from hil.realtime.long_ticks import thread_usage
+from hil.realtime.clock import RealtimeClock, thread_usage
 from hil.recording import recorder
 from hil.runtime.clock import Pace
-from hil.simulator.connection import Endpoints
+from hil.simulator.control_socket import Endpoints
 from hil.simulator.daq_process import DaqServer
 from hil.simulator.ground_truth import truth_answer
 from hil.simulator.memory import RESET, SimulatorMemory
