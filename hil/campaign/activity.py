@@ -46,7 +46,7 @@ class _Activity(Section):
     supply_W: float = bounded(0.0, 0, 1e5, "what solar panels give meanwhile")
 
 
-class ActivityPlan(Section):
+class _ActivityPlan(Section):
     """Activities, one after the other."""
 
     name: str = Field(pattern=_NAME, max_length=64, description="name of the plan")
@@ -60,7 +60,7 @@ class ActivityPlan(Section):
     activities: Listed[_Activity] = Field(min_length=1, max_length=1000, description="in order")
 
 
-def load_activity_plan(source: str | Path) -> ActivityPlan:
+def load_activity_plan(source: str | Path) -> _ActivityPlan:
     """Read and check a plan of activities.
 
     Args:
@@ -69,10 +69,10 @@ def load_activity_plan(source: str | Path) -> ActivityPlan:
     Raises:
         ConfigError: with all problems at once.
     """
-    return read_plan(source, shipped_plans("activities"), ActivityPlan, _cross_checks)
+    return read_plan(source, shipped_plans("activities"), _ActivityPlan, _cross_checks)
 
 
-def _cross_checks(plan: ActivityPlan) -> list[Problem]:
+def _cross_checks(plan: _ActivityPlan) -> list[Problem]:
     problems = [
         Problem(
             f"activities.{place}", "to_m and for_s" if one.to_m else "neither to_m nor for_s", "one of to_m and for_s"
@@ -125,7 +125,7 @@ class _Phase(NamedTuple):
         return self.motors_J + self.loads_J
 
 
-class ActivityResult(NamedTuple):
+class _ActivityResult(NamedTuple):
     """A plan that was simulated."""
 
     phases: tuple[_Phase, ...]  #: of the activities, up to the first that failed
@@ -136,7 +136,7 @@ class ActivityResult(NamedTuple):
 class _BatteryCharge:
     """State of charge, and its history."""
 
-    def __init__(self, plan: ActivityPlan) -> None:
+    def __init__(self, plan: _ActivityPlan) -> None:
         self._full_J = plan.battery.capacity_Wh * 3600.0
         self.stored_J = plan.battery.start_share * self._full_J
         self.t_s, self.rows = 0.0, [(0.0, 0.0, 0.0, self.charge)]
@@ -186,7 +186,7 @@ class _Drive:
         return float(np.maximum(torque * turning, 0.0).sum())
 
 
-def simulate(rig: Rig, plan: ActivityPlan) -> ActivityResult:
+def simulate(rig: Rig, plan: _ActivityPlan) -> _ActivityResult:
     """Simulate a plan with the nominal rover of a rig, which begins at its start.
 
     A stay is not stepped: the rover stands where it is, its drives cut.
@@ -208,10 +208,10 @@ def simulate(rig: Rig, plan: ActivityPlan) -> ActivityResult:
             problems.append(f"{phase.name}: state of charge {phase.least_charge:.3f}, allowed: {least:g} and more")
         if phase.problem:
             break
-    return ActivityResult(tuple(phases), np.array(battery.rows), tuple(problems))
+    return _ActivityResult(tuple(phases), np.array(battery.rows), tuple(problems))
 
 
-def _stay(activity: _Activity, plan: ActivityPlan, rover: _Drive, battery: _BatteryCharge) -> _Phase:
+def _stay(activity: _Activity, plan: _ActivityPlan, rover: _Drive, battery: _BatteryCharge) -> _Phase:
     assert activity.for_s is not None
     rover.stop()
     begin_s, load_W = battery.t_s, plan.always_W + activity.load_W
@@ -223,7 +223,7 @@ def _stay(activity: _Activity, plan: ActivityPlan, rover: _Drive, battery: _Batt
     return _Phase(activity.name, begin_s, battery.t_s, 0.0, 0.0, 0.0, *energies, load_W, charge, least, x, y)
 
 
-def _drive(activity: _Activity, plan: ActivityPlan, rover: _Drive, battery: _BatteryCharge) -> _Phase:
+def _drive(activity: _Activity, plan: _ActivityPlan, rover: _Drive, battery: _BatteryCharge) -> _Phase:
     goal, q = activity.to_m, rover.state.q
     assert goal is not None
     tick_s, begin_s, load_W = TICK_NS * 1e-9, battery.t_s, plan.always_W + activity.load_W
@@ -259,7 +259,7 @@ def _drive(activity: _Activity, plan: ActivityPlan, rover: _Drive, battery: _Bat
     )  # fmt: skip
 
 
-def draw(plan: ActivityPlan, result: ActivityResult) -> Figure:
+def draw(plan: _ActivityPlan, result: _ActivityResult) -> Figure:
     """Two panels over the time; the activities are shaded in turn."""
     from matplotlib.figure import Figure
 

@@ -51,7 +51,7 @@ class _PlannedSoil(Section):
     repeats: Repeats | None = key(None, "trials of each combination on this ground; null: `repeats`")
 
 
-class PlannedRover(Section):
+class _PlannedRover(Section):
     """A rover that trials are made with."""
 
     variant: str | None = key(None, "rover.type; null: that of the config", max_length=64, note="the name of a rover")
@@ -60,7 +60,7 @@ class PlannedRover(Section):
     )
 
 
-class PlannedWheels(Section):
+class _PlannedWheels(Section):
     """Wheels that trials are made with, or bumpers on them."""
 
     kind: Literal["smooth", "grousers", "bumpers"] = Field(
@@ -84,8 +84,10 @@ class Plan(Section):
     soils: dict[str, _PlannedSoil] = Field(
         default_factory=dict, max_length=100, description="grounds by name; empty: the one of the config"
     )
-    rovers: Listed[PlannedRover] = key((PlannedRover(),), "rovers, with their added mass", min_length=1, max_length=100)
-    wheels: Listed[PlannedWheels] = key((), "wheels; empty: those of the config", max_length=100)
+    rovers: Listed[_PlannedRover] = key(
+        (_PlannedRover(),), "rovers, with their added mass", min_length=1, max_length=100
+    )
+    wheels: Listed[_PlannedWheels] = key((), "wheels; empty: those of the config", max_length=100)
     speeds_mps: Listed[Annotated[float, Field(ge=0.005, le=0.2)]] = key(
         (), "trial.speed_mps; empty: that of the config", max_length=100
     )
@@ -291,7 +293,7 @@ def campaign_seed(plan: Plan, of_config: int, seed: int | None) -> int:
 def _combinations(plan: Plan, ground: str, daq: DaqConfig | None) -> Iterator[tuple[dict[str, Any], list[str], int]]:
     """Every combination: what tells it from the others, its changes of the config, and its number of trials."""
     soils: dict[str, Any] = dict(plan.soils) or {ground: None}
-    wheels: Sequence[PlannedWheels | None] = plan.wheels or (None,)
+    wheels: Sequence[_PlannedWheels | None] = plan.wheels or (None,)
     varied = [[(key, value) for value in values] for key, values in plan.vary.items()]
     speeds: Sequence[float | None] = plan.speeds_mps or (None,)
     product: Iterator[Any] = itertools.product(
@@ -316,12 +318,12 @@ def _combinations(plan: Plan, ground: str, daq: DaqConfig | None) -> Iterator[tu
         yield settings, texts, repeats[place if len(repeats) > 1 else 0]
 
 
-def _of_rover(rover: PlannedRover) -> dict[str, Any]:
+def _of_rover(rover: _PlannedRover) -> dict[str, Any]:
     values = {"rover.type": rover.variant, "rover.added_mass_kg": rover.added_mass_kg}
     return {key: value for key, value in values.items() if value is not None}
 
 
-def _of_wheels(wheels: PlannedWheels | None, daq: DaqConfig | None) -> dict[str, Any]:
+def _of_wheels(wheels: _PlannedWheels | None, daq: DaqConfig | None) -> dict[str, Any]:
     if wheels is None:
         return {}
     if wheels.kind == "grousers":

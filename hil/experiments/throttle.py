@@ -72,7 +72,7 @@ RESULTS = (
 )  # fmt: skip
 
 
-class ThrottleExperiment(Experiment):
+class _ThrottleExperiment(Experiment):
     """Idle until armed, then the throttle by a ramp, a time to settle, the measurement, and a cut."""
 
     states = _ThrottleState
@@ -183,7 +183,7 @@ def traction_of(run: FinishedRun, throttle: ThrottleConfig) -> Summary:
     }
 
 
-class DrawbarExperiment(ThrottleExperiment):
+class DrawbarExperiment(_ThrottleExperiment):
     """One point of the curve of pull over slip."""
 
     name = "drawbar"
@@ -219,7 +219,7 @@ class DrawbarExperiment(ThrottleExperiment):
         return plot_over_time(record, summary, run, form, title)
 
 
-class SlopeExperiment(ThrottleExperiment):
+class SlopeExperiment(_ThrottleExperiment):
     """One slope."""
 
     name = "slope"

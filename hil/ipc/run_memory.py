@@ -31,7 +31,7 @@ from hil.messages.signals import tick_dtype
 _DRAIN_BYTES = 4096
 
 
-class WakeUp:
+class _WakeUp:
     """A named pipe without content: a byte in it means that there is a new command."""
 
     def __init__(self, path: Path, *, create: bool) -> None:
@@ -64,7 +64,7 @@ class WakeUp:
 class WokenComputer(HostComputer):
     """This computer, for a process whose rests a wake-up ends."""
 
-    def __init__(self, wake_up: WakeUp) -> None:
+    def __init__(self, wake_up: _WakeUp) -> None:
         self._wake_up = wake_up
 
     @override
@@ -155,7 +155,7 @@ class RunMemory:
         self.run, self.config = run, config
         self.meta = _meta_in(folder)
 
-        self._parts: list[Ring | Mailbox | Heartbeat | WakeUp] = []
+        self._parts: list[Ring | Mailbox | Heartbeat | _WakeUp] = []
 
         def ring(name: str, dtype: Any, rows: int, must_not_lose: Sequence[str] = (RECORDER,)) -> Ring:
             self._parts.append(made := Ring(folder / name, dtype, rows, create=create, must_not_lose=must_not_lose))
@@ -197,7 +197,7 @@ class RunMemory:
             if name in (RECORDER, "simulated_rig", *links)
         }
         self.healths = {name: box(f"health_{name}", HEALTH) for name in LINKS}
-        self.wake_ups = {name: WakeUp(folder / f"wake_{name}", create=create) for name in COMMANDED}
+        self.wake_ups = {name: _WakeUp(folder / f"wake_{name}", create=create) for name in COMMANDED}
         self._parts += self.wake_ups.values()
         self._parts.append(heartbeat := Heartbeat(folder / "heartbeat", create=create))
         self.heartbeat = heartbeat

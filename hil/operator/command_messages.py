@@ -45,7 +45,7 @@ def is_client_name(name: str) -> bool:
     return name == fits_names(name) and 0 < len(name) <= MOST_NAME_LETTERS and len(name.encode()) <= MOST_NAME_BYTES
 
 
-class RequestRefusedError(Exception):
+class _RequestRefusedError(Exception):
     """A request is refused.
 
     Attributes:
@@ -233,19 +233,19 @@ class _OperatorLease:
         elif request.do == "take":
             if self.holder is not None and not mine:
                 error = f"{self._name(self.holder)} holds the operator lease: ask for it, or wait until it is released"
-                raise RequestRefusedError("lease_held", error)
+                raise _RequestRefusedError("lease_held", error)
             if not mine:
                 self._pass_to(client, "taken")
             self._keep(now_ns)
         elif not mine:
             error = "this client does not hold the operator lease (any more): take it again"
-            raise RequestRefusedError("lease_lost", error)
+            raise _RequestRefusedError("lease_lost", error)
         elif request.do == "keep":
             self._keep(now_ns)
         elif request.do == "release":
             self._end("released")
         elif self.asked_by is None:
-            raise RequestRefusedError("not_asked", "nobody asks for the operator lease (any more): release it instead")
+            raise _RequestRefusedError("not_asked", "nobody asks for the operator lease (any more): release it instead")
         else:
             self._pass_to(self.asked_by, "given")
             self._keep(now_ns)  # the new holder has as long for its first heartbeat as for any other
@@ -341,10 +341,10 @@ class CommandGate:
             try:
                 request = read_request(content)
             except ValueError as error:
-                raise RequestRefusedError("malformed", str(error)) from None
+                raise _RequestRefusedError("malformed", str(error)) from None
             session = request.session
             reply = self._answer(request, key or "token", now_ns)
-        except RequestRefusedError as error:
+        except _RequestRefusedError as error:
             self.count(error.refusal)
             if error.refusal == "not_authenticated" and not self._answers_stranger(now_ns):
                 return None
@@ -367,10 +367,10 @@ class CommandGate:
 
     def _content(self, frame: bytes, key: str) -> bytes:
         if len(frame) > self._most_bytes:
-            raise RequestRefusedError("too_long", f"a request of {len(frame)} bytes, allowed: {self._most_bytes}")
+            raise _RequestRefusedError("too_long", f"a request of {len(frame)} bytes, allowed: {self._most_bytes}")
         content = self._requests.opened(frame)
         if content is None or (self._token is None and not key):
-            raise RequestRefusedError(
+            raise _RequestRefusedError(
                 "not_authenticated", "the key is not valid here: wrong token, or changed on the way"
             )
         return content
@@ -391,7 +391,7 @@ class CommandGate:
             self._hand_over(_recordable(command))
         elif not held_before:
             who = f"held by {self._name(holder)}" if holder else "held by nobody"
-            raise RequestRefusedError("no_lease", f"this command needs the operator lease, which is {who}")
+            raise _RequestRefusedError("no_lease", f"this command needs the operator lease, which is {who}")
         else:
             self._hand_over(command)
         lease = self._lease(client, held_before=held_before)
@@ -408,7 +408,7 @@ class CommandGate:
     # ---- sessions ----
     def _open(self, request: Request, hello: Hello, key: str, now_ns: int) -> Reply:
         if request.session or not is_client_name(hello.name):
-            raise RequestRefusedError("malformed", f"hello: a name, {CLIENT_NAME_ALLOWED}, and no session")
+            raise _RequestRefusedError("malformed", f"hello: a name, {CLIENT_NAME_ALLOWED}, and no session")
         while len(self._sessions) >= MOST_SESSIONS:
             del self._sessions[min(self._sessions, key=self._worth)]
         name = secrets.token_hex(16)
@@ -424,10 +424,10 @@ class CommandGate:
     def _session(self, request: Request, key: str, now_ns: int) -> _Session:
         session = self._sessions.get(request.session)
         if session is None or session.key != key:
-            raise RequestRefusedError("no_session", "no such session of this client: say hello first")
+            raise _RequestRefusedError("no_session", "no such session of this client: say hello first")
         if request.sequence <= session.sequence:
             error = f"sequence number {request.sequence}, allowed: above {session.sequence}; nothing is done twice"
-            raise RequestRefusedError("replayed", error)
+            raise _RequestRefusedError("replayed", error)
         session.sequence, session.used_ns = request.sequence, now_ns
         self._limit_rate(session, request, now_ns)
         return session
@@ -441,7 +441,7 @@ class CommandGate:
         kind = "stops" if isinstance(command, Stop | EStop) else "commands"
         session.counts[kind] += 1
         if session.counts[kind] > MOST_COMMANDS_PER_S:
-            raise RequestRefusedError("too_many", f"over {MOST_COMMANDS_PER_S} {kind} in a second")
+            raise _RequestRefusedError("too_many", f"over {MOST_COMMANDS_PER_S} {kind} in a second")
 
     def _answers_stranger(self, now_ns: int) -> bool:
         second, answers = self._strangers
@@ -468,9 +468,9 @@ class CommandGate:
         try:
             command_to_bytes(command)
         except ValueError as error:
-            raise RequestRefusedError("too_long", str(error)) from None
+            raise _RequestRefusedError("too_long", str(error)) from None
         if not self._sink.put(command):
-            raise RequestRefusedError(
+            raise _RequestRefusedError(
                 "not_read", "the loop does not read commands now: wait for the end of the last one"
             )
 

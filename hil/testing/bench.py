@@ -64,7 +64,7 @@ def check_fault(device: str, kind: str, kinds: Sequence[str], answers: int | Non
         raise ValueError(f"{device}: fault {kind}: {seconds:g} seconds found; allowed: more than 0")
 
 
-class ReportedValue(Protocol):
+class _ReportedValue(Protocol):
     """What a device reports, with an error that can be added."""
 
     reading_error: float
@@ -73,7 +73,7 @@ class ReportedValue(Protocol):
 class _MisreadingDevice(SimulatedSerialDevice):
     """A `SimulatedSerialDevice` whose readings can be wrong, in frames that are right."""
 
-    def __init__(self, device: SimulatedSerialDevice, measured: ReportedValue) -> None:
+    def __init__(self, device: SimulatedSerialDevice, measured: _ReportedValue) -> None:
         self._device, self._measured = device, measured
         self._by, self._answers, self._until_ns = 0.0, 0, 0
 
@@ -122,7 +122,7 @@ class _MisreadStream(_MisreadingDevice, Streaming):
         return messages
 
 
-def misread(device: SimulatedSerialDevice, measured: ReportedValue) -> _MisreadingDevice:
+def misread(device: SimulatedSerialDevice, measured: _ReportedValue) -> _MisreadingDevice:
     """The device, with readings that can be wrong."""
     return (_MisreadStream if isinstance(device, Streaming) else _MisreadingDevice)(device, measured)
 
@@ -277,7 +277,7 @@ class LineDevice(ServedProcess):
     def _connect(
         self,
         device: SimulatedSerialDevice,
-        measured: ReportedValue,
+        measured: _ReportedValue,
         turnaround_ns: int = TURNAROUND_NS,
         *,
         network: bool = False,

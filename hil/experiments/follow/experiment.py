@@ -66,7 +66,7 @@ RESULTS = (
 )  # fmt: skip
 
 
-class Judgement:
+class _Judgement:
     """Takes the rows of the followed profile, in order, block by block."""
 
     def __init__(self, config: Config, drift: Drift | None = None) -> None:
@@ -276,7 +276,7 @@ class FollowExperiment(Experiment):
 
     def summarise(self, run: FinishedRun) -> Summary:
         """Keys as docs/reference/summary.md lists them."""
-        judgement, section = Judgement(run.config, run.source.drift), run.config.follow
+        judgement, section = _Judgement(run.config, run.source.drift), run.config.follow
         for rows in in_blocks(run.ticks):
             judgement.add(rows[rows["state"] == FOLLOW])
         found = judgement.summary(run.ground_truth.motion)
