@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from hil.app.check.instrument_checks import bus_loads
+from hil.app.check.host import bus_loads
 from hil.config import load_config
 from hil.config.rig_setup import rig_setup
 from hil.recording import read_trial

@@ -11,15 +11,8 @@ from typing import NamedTuple
 from drivers.interfaces import DeviceError, LinkLostError, SamplesLostError
 from hil.app.check.access import Access, open_access
 from hil.app.check.device_checks import check_daq, check_drives, check_loads, check_valves
-from hil.app.check.instrument_checks import (
-    actuation,
-    bus_loads,
-    check_camera,
-    check_host,
-    check_instrument,
-    check_servos,
-    cut_latency,
-)
+from hil.app.check.host import actuation, bus_loads, check_host, cut_latency
+from hil.app.check.instrument_checks import check_camera, check_instrument, check_servos
 from hil.app.pace_check import check_pace
 from hil.app.warm_up import report_compiling
 from hil.config.rig import Rig

@@ -18,11 +18,12 @@ from drivers.sim.protocol.line import Pty
 from hil.app.backends import RigLock
 from hil.app.faults import command_cases
 from hil.app.faults.case import LOCKSTEP, PROCESSES, VIRTUAL_TIME, Case, ExpectedOutcome, InjectionOutcome, preparation
-from hil.app.faults.instrument_cases import MEASURED, OTHER_DRIVES, endpoints_of, wire_config
+from hil.app.faults.instrument_cases import MEASURED, endpoints_of, wire_config
 from hil.app.faults.judge import judge, judge_refusal
 from hil.app.faults.lockstep import LockstepRun
 from hil.app.faults.process_cases import UnattendedTrial
 from hil.app.faults.protocol_cases import DRIVES, fault, observed, protocol_config
+from hil.app.faults.status_cases import OTHER_DRIVES
 from hil.app.faults.virtual_run import temporary_run
 from hil.config import Config, load_config
 from hil.config.rig import Rig

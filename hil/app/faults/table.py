@@ -10,13 +10,14 @@ from typing import Any
 from hil.app.faults.case import NO_RUN, Case, FaultResult
 from hil.app.faults.command_cases import command_cases, run_case
 from hil.app.faults.disk_cases import cannot_mount, disk_cases
-from hil.app.faults.instrument_cases import instrument_cases, instrument_wire_cases, status_cases
+from hil.app.faults.instrument_cases import instrument_cases, instrument_wire_cases
 from hil.app.faults.joint_cases import servo_cases, servo_wire_cases
 from hil.app.faults.lockstep import state_ticks
 from hil.app.faults.lockstep_cases import LockstepCases, cylinder_cases
 from hil.app.faults.opening_cases import opening_cases
 from hil.app.faults.process_cases import process_cases
 from hil.app.faults.protocol_cases import protocol_cases
+from hil.app.faults.status_cases import status_cases
 from hil.config import Config, ConfigError, parse_config
 from hil.config.rig import Rig
 from hil.config.text_io import write_yaml

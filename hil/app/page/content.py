@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.analysis.film.skeleton import Floats, Skeleton
-from hil.app.check.instrument_checks import bus_loads, cut_latency
+from hil.app.check.host import bus_loads, cut_latency
 from hil.app.console import obstacle_shown
 from hil.config.model_parameters import obstacle_stand, profile_line, relief_of
 from hil.config.operator_settings import ChangeableKeys

@@ -6,7 +6,7 @@ from drivers.roboclaw.drives import RoboClawDrives
 from drivers.roboclaw.entry import ROBOCLAW
 from drivers.roboteq.drives import RoboteqDrives
 from drivers.roboteq.entry import ROBOTEQ as ROBOTEQ_DRIVER
-from hil.app.check.instrument_checks import bus_loads, cut_latency
+from hil.app.check.host import bus_loads, cut_latency
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.config.rig_setup import rig_setup

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hil.app.check.instrument_checks import check_host
+from hil.app.check.host import check_host
 from hil.config import load_config
 from hil.operator.curve import new_keys
 

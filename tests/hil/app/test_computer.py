@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hil.app.check import instrument_checks
-from hil.app.check.instrument_checks import LIMITS, RULES, check_host, computer_checks
+from hil.app.check import host
+from hil.app.check.host import LIMITS, RULES, check_host, computer_checks
 from hil.config import load_config
 
 REAL = ("mars_dome", ["telemetry.endpoint=''"])
@@ -22,7 +22,7 @@ def text_of(name: str) -> str:
 def real_rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A real rig with all its ports, on a computer that has none of the files."""
     for name, (place, use) in {"RULES": RULES, "LIMITS": LIMITS}.items():
-        monkeypatch.setattr(instrument_checks, name, (tmp_path / place.name, use))
+        monkeypatch.setattr(host, name, (tmp_path / place.name, use))
     return load_config(*REAL)
 
 

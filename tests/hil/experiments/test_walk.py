@@ -13,10 +13,9 @@ from hil.config.rig import Rig
 from hil.config.schema.walk import shipped_gaits
 from hil.control.motions.timeline import STEP_S
 from hil.experiments.drawing import FigureForm
-from hil.experiments.walk.experiment import (
-    WALK,
+from hil.experiments.walk.experiment import WALK, WalkExperiment
+from hil.experiments.walk.judgement import (
     BodyPoses,
-    WalkExperiment,
     WalkRecord,
     joint_torques,
     path_errors,

@@ -6,7 +6,7 @@ import pytest
 
 from drivers.registry import BUILT_IN
 from drivers.reported import Reaction
-from hil.app.faults.instrument_cases import JPEG, status_cases
+from hil.app.faults.status_cases import JPEG, status_cases
 
 CASES = {(case.device, case.kind): case for case in status_cases()}
 
