@@ -25,7 +25,7 @@ from hil.experiments.summary import with_digests, write_summary
 from hil.messages.fault import Event, Fault
 from hil.messages.operator_input import ChoosePlan, Set
 from hil.recording import RecordError, open_trial
-from hil.recording.camera_frames import RunFrame
+from hil.recording.run_folder import RunFrame
 from hil.recording.writer import add_events
 from hil.residuals.judgement import mark_events
 from hil.safety.fault_table import FAULT_TABLE

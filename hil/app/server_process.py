@@ -131,7 +131,7 @@ class ServerProcess(ServedProcess, ABC):
     """The life of one such server; a subclass starts it with `_launch`, within `_begin`.
 
     Attributes:
-        server: which one, a key of `hil.app.server_supervisor.SERVERS`.
+        server: which one, a key of `SERVERS`.
         granted: rights that were asked for.
     """
 

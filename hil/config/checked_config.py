@@ -17,11 +17,10 @@ from typing_extensions import override
 from drivers.extensions import EXPERIMENTS, ExtensionError, installed_names
 from hil.config.calibration_sheets import CALIBRATIONS
 from hil.config.checks.device_cross_checks import device_cross_checks, endpoint_cross_checks, limit_cross_checks
-from hil.config.checks.instrument_cross_checks import instrument_cross_checks
 from hil.config.checks.load_cross_checks import cylinder_cross_checks, load_channel_cross_checks, load_cross_checks
 from hil.config.checks.model_cross_checks import model_cross_checks, soil_estimation_cross_checks
 from hil.config.checks.rover_cross_checks import servo_cross_checks, wheel_cross_checks, without_wheels_problems
-from hil.config.checks.sensor_cross_checks import residual_cross_checks, sensor_cross_checks
+from hil.config.checks.sensor_cross_checks import instrument_cross_checks, residual_cross_checks, sensor_cross_checks
 from hil.config.error_messages import problems_of, shown, wrong_by_themselves
 from hil.config.files import PROFILE, TABLE, NamedFile, TextFile, lines_of
 from hil.config.overrides import SEED_ON_RIG, Change, changes_of, put

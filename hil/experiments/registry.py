@@ -31,7 +31,7 @@ from hil.experiments.sinkage import SinkageExperiment
 from hil.experiments.stimulus import StimulusExperiment
 from hil.experiments.summary import run_summary, truth_reasons
 from hil.experiments.throttle import DrawbarExperiment, SlopeExperiment
-from hil.experiments.walk.experiment import WalkExperiment
+from hil.experiments.walk.programme import WalkExperiment
 from hil.messages.fault import Check, Event
 from hil.messages.stages import Estimate, Samples
 from hil.recording.sinks import RecordSink, TickLogger

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, UnidentifiedImageError
 
-from hil.recording.camera_frames import FOLDER, RunFrame, frames_of
-from hil.recording.run_folder import FolderError, file_in
+from hil.recording.run_folder import FOLDER, FolderError, RunFrame, file_in, frames_of
 
 Picture = NDArray[np.uint8]  # (height, width, 3)
 

@@ -27,8 +27,8 @@ from hil.experiments.base import Summary
 from hil.experiments.drawing import COLOURS, FigureForm, decimated, dress_panel, facts_of, run_line, save_figure
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
-from hil.recording.camera_frames import RunFrame, frames_of
 from hil.recording.content import between, packed
+from hil.recording.run_folder import RunFrame, frames_of
 
 FloatArray = NDArray[np.floating[Any]]
 # Shown before and after the impact [s].

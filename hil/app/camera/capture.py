@@ -19,8 +19,8 @@ from drivers.extensions import install_command
 from hil.config.schema.sensors import CameraConfig
 from hil.messages.link_messages import event_row
 from hil.processes.lifecycle import Child, Process, Reporter
-from hil.recording.camera_frames import FOLDER, RunFrame, frame_name, write_frames
 from hil.recording.content import Recorded, packed
+from hil.recording.run_folder import FOLDER, RunFrame, frame_name, write_frames
 
 # How long one wait for a frame takes, before it is looked whether to end [s].
 _WAIT_S = 0.2
@@ -42,7 +42,7 @@ class CameraFrame(NamedTuple):
         t_ns: on the monotonic clock of this computer [ns].
         sequence: number that the driver gave it.
         jpeg: its bytes.
-        time_from: camera or arrival, as in `hil.recording.camera_frames.RunFrame`.
+        time_from: camera or arrival, as in `hil.recording.run_folder.RunFrame`.
     """
 
     t_ns: int

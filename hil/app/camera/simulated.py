@@ -15,8 +15,8 @@ from hil.config.rig import Rig
 from hil.config.schema.rover import tree_on_rig
 from hil.config.schema.sensors import CameraConfig
 from hil.recording import OpenRecord, RecordError
-from hil.recording.camera_frames import FOLDER, RunFrame, frame_name, write_frames
 from hil.recording.content import packed
+from hil.recording.run_folder import FOLDER, RunFrame, frame_name, write_frames
 
 _SIDE = (0, 2)
 # Outside the path of the rover's base the camera sees so much at each end, for the rest of the rover [m].

@@ -33,8 +33,7 @@ from hil.operator.page.runs import RunFolder
 from hil.operator.page.viewer import PageAccess
 from hil.operator.runtime_folder import TICKET, RuntimeFolderError, read_token
 from hil.processes.lifecycle import Reporter
-from hil.recording.camera_frames import frames_of
-from hil.recording.run_folder import annotate, annotation_of
+from hil.recording.run_folder import annotate, annotation_of, frames_of
 
 READ_RECORD = (sys.executable, "-P", "-m", "hil.processes", "page_record")
 

@@ -13,8 +13,7 @@ from hil.analysis.film.make import FilmRequest, render
 from hil.analysis.report.trial_figures import draw_camera
 from hil.experiments.drawing import FigureForm
 from hil.recording import open_trial
-from hil.recording.camera_frames import FOLDER, RunFrame, frame_name, write_frames
-from hil.recording.run_folder import FolderError, summary_of
+from hil.recording.run_folder import FOLDER, FolderError, RunFrame, frame_name, summary_of, write_frames
 
 GREY = 225
 

@@ -13,7 +13,6 @@ from hil.config.rig import Rig
 from hil.config.schema.walk import shipped_gaits
 from hil.control.motions.timeline import STEP_S
 from hil.experiments.drawing import FigureForm
-from hil.experiments.walk.experiment import WALK, WalkExperiment
 from hil.experiments.walk.judgement import (
     BodyPoses,
     WalkRecord,
@@ -23,7 +22,7 @@ from hil.experiments.walk.judgement import (
     twin_places,
     wanted_places,
 )
-from hil.experiments.walk.programme import geometry_of, programme_checks, walk_timeline
+from hil.experiments.walk.programme import WALK, WalkExperiment, geometry_of, programme_checks, walk_timeline
 from hil.recording import open_trial, read_trial
 
 QUIET = "telemetry.endpoint=''"

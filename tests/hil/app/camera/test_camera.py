@@ -19,8 +19,7 @@ from hil.app.run import run_experiment
 from hil.config import ConfigError, load_config
 from hil.config.schema.sensors import CameraConfig
 from hil.recording import read_trial
-from hil.recording.camera_frames import FOLDER, TABLE, RunFrame, frames_of
-from hil.recording.run_folder import FolderError, annotate
+from hil.recording.run_folder import FOLDER, TABLE, FolderError, RunFrame, annotate, frames_of
 
 CONFIG = CameraConfig(device="/dev/video99", rate_hz=10.0)
 SHORT = ("experiment=jog", "jog.seconds=0.3", "telemetry.endpoint=''")

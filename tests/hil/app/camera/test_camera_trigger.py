@@ -25,7 +25,7 @@ from hil.messages.layout import Layout
 from hil.messages.link_messages import CommandRow, Row
 from hil.messages.signals import tick_dtype
 from hil.messages.stages import Command, Goal, SetPoints
-from hil.recording.camera_frames import RunFrame
+from hil.recording.run_folder import RunFrame
 from hil.runtime.rig_io import RigIO
 
 SHORT = ("experiment=jog", "jog.seconds=0.3", "telemetry.endpoint=''")

@@ -22,8 +22,7 @@ from hil.operator.page.messages import DrawingInputs
 from hil.operator.page.operated_rig import PageRig, Series, TelemetryReceiver
 from hil.operator.page.runs import RunFolder
 from hil.operator.page.viewer import PageAccess
-from hil.recording.camera_frames import frames_of
-from hil.recording.run_folder import annotate, annotation_of
+from hil.recording.run_folder import annotate, annotation_of, frames_of
 
 TOKEN, PAGE_TOKEN, TICKET = bytes(range(32)), bytes(range(32, 64)), bytes(range(64, 96))
 CONTENT = {"name": "sim_impact", "series": []}

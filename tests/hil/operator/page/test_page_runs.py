@@ -9,8 +9,7 @@ import sys
 import pytest
 
 from hil.operator.page.runs import RunFolder
-from hil.recording.camera_frames import frames_of
-from hil.recording.run_folder import annotate, annotation_of
+from hil.recording.run_folder import annotate, annotation_of, frames_of
 
 PRINTS = (sys.executable, "-c", "import sys; print(*sys.argv[1:])")
 FAILS = (sys.executable, "-c", "import sys; sys.exit('no impact there')")
