@@ -355,7 +355,7 @@ class RealtimeBackend(Backend):
         except DeviceError as error:
             late = max(self._late_since(self._began_ns), key=lambda late: late.late_ns, default=None)
             if late:
-                raise SimulatedRigLateError(f"{error}; beside it: {late_words(late)}") from error
+                raise SimulatedRigLateError(f"{error}; at that time: {late_words(late)}") from error
             if self._supervisor.was_silent("simulated_rig"):  # killed for it: it cannot say itself that it was late
                 raise SimulatedRigLateError(str(error)) from error
             raise

@@ -178,7 +178,7 @@ class _VirtualProcesses:
         return process
 
     def waker(self, _shared: RunMemory, name: str) -> Callable[[], None]:
-        """As `hil.app.run_loop.Platform.waker`."""
+        """Returns what wakes the worker of a link, in virtual time."""
 
         def wake() -> None:
             if (process := self.by_name.get(name)) is not None and process.actor is not None:
@@ -252,7 +252,7 @@ class VirtualRig:
         self._round()
 
     def ask(self, do: str, **command: Any) -> dict[str, Any]:
-        """As `hil.simulator.control_socket.ControlClient.ask`."""
+        """Answer a request of the control socket without a socket. Raises what `ControlClient.ask` raises."""
         try:
             return dict(self._handlers[do](command))
         except (ValueError, KeyError, TypeError) as error:

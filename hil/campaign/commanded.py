@@ -174,12 +174,12 @@ class CommandedCampaign(CampaignRuns):
         self._folder = None
 
     def text(self, line: str) -> None:
-        """See `hil.campaign.run.ProgressReporter`."""
+        """Show a line to the operator."""
         self._console.show(message=line)
         self._progress(line)
 
     def done(self, count: int, total: int) -> None:
-        """See `hil.campaign.run.ProgressReporter`."""
+        """Show how many trials are done."""
         self.text(f"{count} of {total} trials are done")
 
     def _new_folder(self) -> Path:

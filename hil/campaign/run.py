@@ -307,15 +307,15 @@ class PlanChoice:
             self.choose(name, (), None)
 
     def shown(self) -> dict[str, Any] | None:
-        """See `hil.app.resident.CampaignRuns`."""
+        """Returns the chosen plan for the status; None: none is chosen."""
         return None if self.wanted is None else {**self.wanted.shown(), "choice": self._name}
 
     def choose(self, name: str, overrides: Sequence[str], seed: Any) -> None:
-        """See `hil.app.resident.CampaignRuns`."""
+        """Choose one of the offered plans, with overrides of the config."""
         self.wanted, self._name = self._make(self.offered[name], overrides, seed), name
 
     def prepare(self, overrides: Sequence[str], seed: Any) -> None:
-        """See `hil.app.resident.CampaignRuns`."""
+        """Make the trials of the chosen plan again, with the overrides of now."""
         if self.wanted is not None:  # the plan stays as it was chosen, whatever stands in its file by now
             self.wanted = self._make(self.wanted.plan, overrides, seed)
 

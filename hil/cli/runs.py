@@ -289,7 +289,7 @@ def _show_report(report: FaultReport) -> None:
     print(f"ticks before it: {_in_words(report.before)}")
     print(f"ticks after it: {_in_words(report.after)}")
     for text in report.beside:
-        print(f"beside it: {text}")
+        print(f"at that time: {text}")
     for t_s, text in report.events:
         print(f"event at {t_s:.3f} s: {text}")
     if report.changes:
@@ -356,7 +356,7 @@ def _show(results: list[FaultResult], left_out: list[RowLeftOut], name: str) -> 
         if not result.outcome.injected:
             verdict = f"not injected: {result.outcome.disturbed}"
         elif result.outcome.disturbed:
-            verdict += f" (beside it: {result.outcome.disturbed})"
+            verdict += f" (at that time: {result.outcome.disturbed})"
         where = row["level"] if row["rig"] == name else f"{row['level']}, {row['rig']}"
         table.add_row(*map(Text, (*words, *times, where)), Text(verdict, "green" if result.ok else "bold red"))
     show(table)

@@ -77,7 +77,7 @@ def disturbances_near(events: Events, t_ns: int) -> str:
         events: of the record, rows of `EVENT`.
         t_ns: when the fault was noticed [ns of the run].
     """
-    return "".join(f"; beside it: {text}" for text in longest_near(events, t_ns))
+    return "".join(f"; at that time: {text}" for text in longest_near(events, t_ns))
 
 
 def longest_near(events: Events, t_ns: int, within_ns: int = NOTICED_WITHIN_NS) -> list[str]:

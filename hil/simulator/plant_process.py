@@ -211,7 +211,7 @@ class RealtimePlant:
             plant.set_regulators(command["regulators_Pa"][:-1].tolist())
 
     def _advance(self, plant: Plant, t_ns: int) -> None:
-        """Advance the plant to one of its own times [ns]."""
+        """Advance the plant to the end of one of its rounds [ns]."""
         while t_ns - plant.t_ns > LEAP_NS:  # this process was not scheduled: it logs the lateness and catches up
             plant.advance(plant.t_ns + LEAP_NS)
             self._hand_out(plant)

@@ -121,7 +121,7 @@ class _Unpack(Protocol):
     """The value in BoundArguments; for kernels only."""
 
     def __call__(self, bound: BoundArguments[T], /) -> T:
-        """See above."""
+        """Returns the value."""
 
 
 def _unpack(_: Any, bound: types.Type) -> Any:
@@ -145,7 +145,7 @@ class _CallAt(Protocol):
     """
 
     def __call__(self, address: int, bound: BoundArguments[Any], steps: int, dt: float, /) -> None:
-        """See above."""
+        """Call the kernel at an address, with so many steps of dt."""
 
 
 def _call_at(_: Any, _address: types.Type, bound: types.Type, _steps: types.Type, _dt: types.Type) -> Any:
@@ -165,7 +165,7 @@ class _CallWith(Protocol):
     """
 
     def __call__(self, address: int, value: Any, count: int, number: float, /) -> None:
-        """See above."""
+        """Call the kernel at an address, with a count and a number."""
 
 
 def _call_with(_: Any, _address: types.Type, value: types.Type, _count: types.Type, _number: types.Type) -> Any:

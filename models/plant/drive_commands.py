@@ -30,7 +30,7 @@ class DriveCommands:
         self.cut: tuple[bool, ...] = ()
 
     def set(self, speed_radps: Sequence[float], cut: Sequence[bool], duty: Sequence[float]) -> None:
-        """As `Plant.set_each_drive`."""
+        """Note the newest command of each drive: speed [rad/s], whether it is cut, and duty."""
         # the same tuple of speeds (0.0 and -0.0 would compare equal), equal switches
         if speed_radps is not self._speed_radps:
             self._speed_radps = tuple(speed_radps)

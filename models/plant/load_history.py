@@ -35,7 +35,7 @@ class LoadHistory:
 
     @property
     def rows(self) -> FloatArray:
-        """See above."""
+        """Rows so far, one a stretch of time."""
         return np.array(self._rows).reshape(-1, 1 + self._sum.size)
 
     def add(self, t_ns: int, span_ns: int, load_N: FloatArray, torque_Nm: FloatArray) -> None:

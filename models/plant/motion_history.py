@@ -37,7 +37,7 @@ class MotionHistory:
 
     @property
     def rows(self) -> FloatArray:
-        """See above."""
+        """Rows so far, oldest first."""
         return np.array(self._rows).reshape(-1, self._columns)
 
     def add(self, t_ns: int) -> None:

@@ -37,7 +37,7 @@ def test_a_machine_that_stands_still_ends_a_trial_in_safe_and_is_named_beside_th
     assert late.size  # the loop was stopped for longer than a tick may be late
     if late[0]["t_ns"] >= stalls[stalls["value"].argmax()]["t_ns"]:  # otherwise the machine was too busy before
         [reason] = [reason for reason in summary["reasons"] if reason.startswith(f"fault {Fault.LOOP_LATE}:")]
-        assert f"; beside it: {stalls[stalls['value'].argmax()]['detail'].decode()}" in reason
+        assert f"; at that time: {stalls[stalls['value'].argmax()]['detail'].decode()}" in reason
     # besides the machine's stall, the simulated rig reports its own lateness
     assert summary["simulated_rig"]["longest_ms"] >= RIG_LEAST_MS
     assert any(item["detail"].startswith("simulated rig late by ") for item in summary["simulated_rig"]["late"])

@@ -28,7 +28,7 @@ GROWTH_MB = 8.0
 STANDS_AFTER_S = 0.5
 # How many of the first and of the last times that processes are noted are compared.
 FEW = 10
-KILLED, BESIDE = "ended with status -9", "beside it"
+KILLED, BESIDE = "ended with status -9", "at that time"
 # Checks of `hil verify` that fail where a record lacks something.
 WHOLE = ("tick order", "ticks missing", "timing", "blocks missing", "block length")
 MEASURED = ("MB", "descriptors", "threads")

@@ -141,10 +141,10 @@ def test_memory_that_comes_and_goes_is_no_growth_and_what_stays_of_each_run_is(f
 @pytest.mark.parametrize(
     ("error", "opened", "judged_as"),
     [
-        ("data acquisition: not there; beside it: simulated rig late by 30 ms (daq)", False, (1, 0, 0)),
+        ("data acquisition: not there; at that time: simulated rig late by 30 ms (daq)", False, (1, 0, 0)),
         ("drives: its process ended with status -9 (watchdog, after 21 ms: silent, killed)", True, (0, 1, 1)),
         ("drives: its process ended with status -9 (watchdog, after 21 ms, allowed 20: silent, killed; "
-         "beside it: this machine stood still for 31 ms at 7.104 s)", True, (0, 1, 0)),
+         "at that time: this machine stood still for 31 ms at 7.104 s)", True, (0, 1, 0)),
         ("drives: its process ended with status -9 (watchdog, after 31.0 ms, allowed 20: silent, killed; "
          "this machine kept the watchdog waiting for 31 ms)", True, (0, 1, 0)),
         ("drives: no process holds its devices now; start the command again", True, (0, 1, 0)),

@@ -23,7 +23,7 @@ GOOD = {
 @pytest.mark.parametrize("real_time", [True, False])
 def test_a_stall_is_recognised_by_the_words_of_the_record(real_time):
     stall = bytes(stall_event(Stall(10**9, 30_000_000), 0, 1000, real_time=real_time)["detail"][0]).decode()
-    assert SCRIPT["names_stall"](f"fault 11: a tick 25 ms late; beside it: {stall}")
+    assert SCRIPT["names_stall"](f"fault 11: a tick 25 ms late; at that time: {stall}")
     assert not SCRIPT["names_stall"]("fault 11: a tick 25 ms late")
 
 

@@ -220,5 +220,5 @@ def _as_asked(camera: CameraConfig, found: GrantedFormat) -> bool:
 
 
 def _trigger_in_words(found: GrantedFormat) -> str:
-    rate = "no rate of its own" if math.isnan(found.rate_hz) else f"{found.rate_hz:.4g} Hz"
+    rate = "no stated rate" if math.isnan(found.rate_hz) else f"{found.rate_hz:.4g} Hz"
     return f"{found.name}, {found.pixel_format} {found.width_px} x {found.height_px}, {rate}"

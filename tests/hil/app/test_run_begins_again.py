@@ -26,7 +26,7 @@ QUICK = (
     "record.after_s=0.5",
     "telemetry.endpoint=''",
 )
-LATE = SimulatedRigLateError("drives: no answer; beside it: simulated rig late by 86 ms (serial devices)")
+LATE = SimulatedRigLateError("drives: no answer; at that time: simulated rig late by 86 ms (serial devices)")
 
 
 def make_empty_record(rig, folder):

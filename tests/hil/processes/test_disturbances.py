@@ -50,12 +50,12 @@ def test_a_simulated_rig_names_the_device_that_was_late():
 
 def test_beside_a_fault_stands_the_longest_stall_that_it_can_come_from():
     events = np.concatenate([stall(1000, 31), stall(900, 5), stall(100, 80), stall(2000, 90)])
-    assert disturbances_near(events, 1040 * MS) == "; beside it: this machine stood still for 31 ms at 1.000 s"
+    assert disturbances_near(events, 1040 * MS) == "; at that time: this machine stood still for 31 ms at 1.000 s"
 
 
 def test_beside_a_fault_stands_what_the_simulated_rig_was_late_by_too():
     words = disturbances_near(np.concatenate([stall(1000, 31), late(1010, 25)]), 1040 * MS)
-    assert words.endswith("; beside it: simulated rig late by 25 ms at 1.010 s (roboclaw)")
+    assert words.endswith("; at that time: simulated rig late by 25 ms at 1.010 s (roboclaw)")
     assert "31 ms" in words
 
 

@@ -186,7 +186,7 @@ def test_a_worker_that_the_watchdog_has_killed_is_named_with_its_note_and_the_st
         supervisor._processes["simulated_rig"].status(60.0)
         assert supervisor.lost() == (
             "simulated_rig: its process ended with status -9 (watchdog, after 21.3 ms, allowed 20: silent, killed; "
-            "beside it: this machine stood still for 31 ms at 2.980 s)"
+            "at that time: this machine stood still for 31 ms at 2.980 s)"
         )
 
 

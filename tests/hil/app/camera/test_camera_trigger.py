@@ -158,7 +158,7 @@ def row_of(config, item):
         (GrantedFormat("Cam", "MJPEG", 640, 480, 10.0), True, "Cam, MJPEG 640 x 480, 10 Hz"),
         (GrantedFormat("Cam", "MJPEG", 640, 480, 7.5), False, "7.5 Hz"),
         (GrantedFormat("Cam", "MJPEG", 320, 240, 10.0), False, "320 x 240"),
-        (GrantedFormat("Cam", "MJPEG", 640, 480, np.nan), True, "no rate of its own"),
+        (GrantedFormat("Cam", "MJPEG", 640, 480, np.nan), True, "no stated rate"),
     ],
 )
 def test_hil_check_says_what_the_camera_grants(monkeypatch, granted, ok, said):
