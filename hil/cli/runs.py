@@ -195,6 +195,8 @@ def render(
 
     if at_s is not None and to != "png":
         raise typer.BadParameter("--at makes one picture: allowed with --to png")
+    if out is not None and out.suffix != f".{to}":
+        raise typer.BadParameter(f"--out {out.name}: allowed with --to {to}: a name that ends with .{to}")
     if (many := is_campaign(run)) and out is not None:
         raise typer.BadParameter("--out is one file, a campaign has one in each trial's folder: leave --out away")
     wanted, failed = FilmRequest(view, to, speed, fps, from_s, to_s, at_s, unverified, camera), False

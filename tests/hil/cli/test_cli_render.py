@@ -37,6 +37,8 @@ def test_a_film_of_a_part_is_made_where_it_is_wanted(trial, tmp_path, capsys):
         (("--from", "100"), "it has 0 to"),
         (("--to", "mp4"), "--to gif"),
         (("--speed", "0"), "0.0001"),
+        (("--to", "png", "--out", "side"), "ends with .png"),
+        (("--out", "side.png"), "ends with .gif"),
     ],
 )
 def test_what_cannot_be_made_is_refused_with_what_can(trial, monkeypatch, capsys, arguments, said):
