@@ -28,7 +28,7 @@ from hil.experiments.drawing import write_figure
 _AZIMUTH_DEG, _ELEVATION_DEG = -50.0, 22.0
 _LIGHT = np.array([0.3, -0.5, 0.8])
 _DARKEST = 0.55  # of a colour, where no light falls
-_AROUND_M, _BELOW_M = 0.35, 0.1  # of the picture, beyond the rover
+_AROUND_M, _BELOW_M = 0.2, 0.1  # of the picture, beyond the rover
 _SIDES, _STRIPE = 24, (0.36, 0.52, 0.68, 1.0)  # of a wheel
 _CUBE = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 _CUBE_FACES = ((0, 1, 3, 2), (4, 5, 7, 6), (0, 1, 5, 4), (2, 3, 7, 6), (0, 2, 6, 4), (1, 3, 7, 5))
@@ -58,11 +58,13 @@ class SolidView:
         self._add_ground(first)
         self._polygons = axes.add_collection3d(Poly3DCollection([np.zeros((4, 3))], zorder=3.0, zsort="average"))
         self._edges = axes.add_collection3d(Line3DCollection([np.zeros((2, 3))], colors="#333333", zorder=4.0))
-        points = np.array([first.placed.origin[name] for name in first.placed.origin]) - first.placed.origin[self._base]
-        reach = np.abs(points).max(axis=0) + max(run.config.wheel_radii_m, default=0.0) + _AROUND_M
+        moving = [self._placed(first, frame, face) for frame, face, _ in self._faces if frame != GROUND]
+        points = np.concatenate([*moving, *first.placed.origin.values()], axis=None).reshape(-1, 3)
+        points -= first.placed.origin[self._base]
+        reach = np.abs(points).max(axis=0) + _AROUND_M
         self._low, self._high = -reach, reach
-        self._low[2] = points[:, 2].min() - max(run.config.wheel_radii_m, default=_AROUND_M) - _BELOW_M
-        axes.set_box_aspect(self._high - self._low, zoom=1.7)
+        self._low[2] = points[:, 2].min() - _BELOW_M
+        axes.set_box_aspect(self._high - self._low, zoom=1.0)
 
     def draw(self, moment: Moment) -> None:
         """Show that tick."""

@@ -369,7 +369,7 @@ def caption(run: FilmedWindow, moment: Moment) -> tuple[str, str]:
     where = "" if run.impact_s is None else f", impact {(moment.t_s - run.impact_s) * 1e3:+.1f} ms"
     state = run.states.get(int(row["state"]), str(row["state"]))
     first = f"t = {moment.t_s:.4f} s{where}    {state}{', drives cut' * bool(row['cut'])}"
-    parts = [f"way {_number(row['way_m'], 4)} m", f"speed {_number(row['speed_mps'], 4)} m/s"]
+    parts = [f"distance {_number(row['way_m'], 4)} m", f"speed {_number(row['speed_mps'], 4)} m/s"]
     if run.config.section.captures:
         parts = [
             f"payload before the seat {_number(row['gap_m'] * 1e3, 1)} mm",
