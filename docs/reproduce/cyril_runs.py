@@ -14,9 +14,10 @@ from models.actuators.springs import make_springs
 from models.impact import Payload, capture, compliant_effective_kinetic_energy, effective_kinetic_energy
 from models.kernels.bound import BoundArguments
 from models.rover import Body, Rover, box, rcp
+from models.rover.arm_names import EFFECTOR, JOINTS
 from models.rover.body_points import body_point
 from models.rover.flexible import with_flexible_legs
-from models.rover.space_arm import EFFECTOR, JOINTS, SpaceArm, holding
+from models.rover.space_arm import SpaceArm, holding
 from models.vehicle import Scene, VehicleModel, make_vehicle_state, run_bound
 from models.vehicle.energy import EnergyMeter
 from references.boom_frame import Beam, EndBody, frequencies

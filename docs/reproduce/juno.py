@@ -21,7 +21,7 @@ from written_page import page_script
 from hil.analysis.identification.forward import WheelSize, soil_of, wheel_state
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
-from models.actuators.drive import Gearbox
+from models.actuators.gearbox import Gearbox
 from models.gravity import GRAVITY_MPS2
 from models.rover import JunoExactParameters, juno, juno_exact
 from models.rover.rover import Rover

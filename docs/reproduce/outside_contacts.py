@@ -26,8 +26,7 @@ from written_page import page_script
 from hil.api.stepping import Contact, Moved, StepClient
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.simulator.stepping.service import StepService
-from hil.simulator.stepping.socket import StepSocket
+from hil.simulator.stepping.service import StepService, StepSocket
 
 FloatArray = npt.NDArray[np.float64]
 PAGE = Path(__file__).with_suffix(".md")

@@ -139,7 +139,7 @@ class Result:
 
         Raises: as `to_xarray`.
         """
-        from hil.analysis.dataframe import ticks_of
+        from hil.analysis.listed_runs import ticks_of
 
         return ticks_of(self._folder, unverified=self._unverified)
 

@@ -19,8 +19,9 @@ from models.actuators.pneumatic import NO_CYLINDERS
 from models.kernels.bound import BoundApart, BoundArguments
 from models.plant import RigParameters
 from models.plant.advance import PlantParts, advance, make_log
+from models.rover.arm_names import JOINTS
+from models.rover.capture_arm import CaptureArmParameters
 from models.rover.rover import Rover
-from models.rover.space_arm import JOINTS, CaptureArmParameters
 from models.rover.tree import Tree
 from models.vehicle import Scene, VehicleModel, VehicleState, address_of_run, run_bound
 from models.wheel import CrownedWheel, FlexibleWheel, RigidWheel, Ring, many

@@ -133,8 +133,7 @@ def serve(
 
     from hil.app.warm_up import report_compiling
     from hil.config.rig import Rig
-    from hil.simulator.stepping.service import StepService
-    from hil.simulator.stepping.socket import StepSocket
+    from hil.simulator.stepping.service import StepService, StepSocket
 
     stop = SignalStop()
     report_compiling(progress)

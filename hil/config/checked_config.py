@@ -25,7 +25,7 @@ from hil.config.error_messages import problems_of, shown, wrong_by_themselves
 from hil.config.files import PROFILE, TABLE, NamedFile, TextFile, lines_of
 from hil.config.overrides import SEED_ON_RIG, Change, changes_of, put
 from hil.config.problems import ConfigError, CrossCheckError, Problem
-from hil.config.scan.map_text import ScanFile
+from hil.config.scan.file import ScanFile
 from hil.config.schema.base import Section
 from hil.config.schema.experiments import unused_sections, users_of
 from hil.config.schema.rover import ImportedSection, RoverConfig, key_path, rover_named

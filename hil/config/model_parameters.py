@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hil.config import rig_setup
+from hil.config import cylinder_parameters
 from hil.config.device_parameters import disturbance_of, fault_gains, instrument_parameters, load_sensors
 from hil.config.integration import stretch
 from hil.config.scan.map_text import grid_from, mesh_from
@@ -87,11 +87,11 @@ def nominal_rig(config: UncheckedConfig) -> RigParameters:
             motor=Motor(*drives.axle_motor.model_dump().values()) if config.layout.open_loop else None,
             rotor_inertia=drives.gearbox.at_axle.axle_inertia if drives.gearbox else 0.0,
         ),
-        cylinder=rig_setup.cylinder(cylinders),
+        cylinder=cylinder_parameters.cylinder(cylinders),
         piezo=_piezo(config.trial, config.sensitivities_mVpN, config.simulated_droops_s, config.daq)
         if config.daq
         else None,
-        cylinder_areas=rig_setup.calibrated_areas(cylinders, config.layout.cylinders),
+        cylinder_areas=cylinder_parameters.calibrated_areas(cylinders, config.layout.cylinders),
         loads=load_sensors(config),
         instruments=instrument_parameters(config.instruments, config.encoders),
         sample_rate_hz=config.daq.rate_hz if config.daq else 0,
@@ -104,8 +104,8 @@ def nominal_rig(config: UncheckedConfig) -> RigParameters:
         else None,
         snap_share=config.obstacle.plate.snap_share if config.obstacle.plate else 0.0,
         cylinder_joints=config.layout.joints,
-        linkage=rig_setup.linkage(cylinders),
-        pneumatics=rig_setup.pneumatics(cylinders),
+        linkage=cylinder_parameters.linkage(cylinders),
+        pneumatics=cylinder_parameters.pneumatics(cylinders),
         regulated=bool(config.layout.regulators),
         towing=_towing(config.section, rover),
         reading_noise=ReadingNoise(config.plant.noise.pressure_kPa * 1e3, config.plant.noise.speed_radps),

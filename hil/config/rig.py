@@ -12,9 +12,10 @@ import numpy as np
 
 from drivers.driver_type import RigSetup
 from hil.config.checked_config import Config
+from hil.config.cylinder_parameters import cylinder_forces
 from hil.config.integration import contacts_of, longest_step_s
 from hil.config.model_parameters import nominal_rig, spread, veer
-from hil.config.rig_setup import cylinder_forces, rig_setup
+from hil.config.rig_setup import rig_setup
 from hil.config.scan_checks import resting_loads_N
 from hil.config.schema.instruments import READINGS_TO_ARM
 from models.actuators.linkage import reachable

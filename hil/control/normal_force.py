@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 
 from drivers.messages import ValveSet
+from hil.config.cylinder_parameters import cylinder_forces, least_pulse_s, valve_delay_s
 from hil.config.rig import Rig
-from hil.config.rig_setup import cylinder_forces, least_pulse_s, valve_delay_s
 from hil.control.load_program import find_torques, make_program
 from hil.control.load_state import NO_SOLUTION, Doubts, DoubtSettings, SmoothedLoads, SteadyLoads, steady_loads
 from hil.control.pressure import PressureLoops, PressureSettings, make_loops

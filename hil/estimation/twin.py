@@ -22,9 +22,9 @@ from models.kernels.bound import BoundApart, BoundArguments, call_at, unpack
 from models.kernels.compiled import FloatArray, IntArray, compile_for, kernel
 from models.plant import RigParameters
 from models.plant.grapple import Grapple
+from models.rover.arm_names import GRAPPLE
 from models.rover.locks import held_rover
 from models.rover.reduction import Chain
-from models.rover.space_arm import GRAPPLE
 from models.terrain.surface import Stand, level_configuration
 from models.validity import TILT, VALIDITIES
 from models.vehicle import Scene, VehicleState, address_of_run

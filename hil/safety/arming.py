@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from drivers.messages import ValveSample
-from hil.config.rig_setup import cylinder, largest_arm_m
+from hil.config.cylinder_parameters import cylinder, largest_arm_m
 from hil.config.schema.equipment import LimitsConfig
 from hil.messages.fault import SWITCHING_PRESSURE_RATIO, Check
 from hil.messages.layout import AGED, CONFIRMING, ROLES

@@ -38,8 +38,7 @@ pytest_plugins = ("hil.testing.plugin",)
 _MODULES = {
     name: module
     for module, names in {
-        "bench": "VirtualBench",
-        "instruments": "distance_sensor imu motion_capture",
+        "bench": "VirtualBench distance_sensor imu motion_capture",
         "modbus": "amplifier encoders regulators relay_board",
         "motor_controllers": "roboclaw roboclaw_servos roboteq",
         "ni": "ni_chassis",

@@ -6,7 +6,7 @@ from typing import Any
 
 from models.plant.grapple import CaptureTruth, Grapple
 from models.plant.plant import Plant
-from models.rover.space_arm import GRAPPLE
+from models.rover.arm_names import GRAPPLE
 
 # The grapple acts at least so often [ns].
 GRAPPLE_NS = 1_000_000

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from models.checks import Range, problem, refuse
 from models.kernels.compiled import FloatArray
+from models.rover.arm_names import LATCH
 from models.rover.rover import Rover
-from models.rover.space_arm import LATCH
 from models.vehicle import VehicleModel, VehicleState
 
 # Of the joints of a rigid hold [N s/m, N m s/rad]: 1 kN moves them by 1e-9 m/s.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from models.rover.capture_arm import CaptureArmParameters
 from models.rover.exomars import ExomarsLikeParameters, ExomarsParameters
 from models.rover.juno import JunoExactParameters, JunoParameters
 from models.rover.parameters import Parameters
@@ -12,7 +13,6 @@ from models.rover.parametric import ParametricParameters
 from models.rover.rcp import RcpParameters
 from models.rover.rocker_bogie import RockerBogieParameters
 from models.rover.single_wheel import SingleWheelParameters
-from models.rover.space_arm import CaptureArmParameters
 from models.rover.xu import XuParameters
 
 ROVERS: Mapping[str, type[Parameters]] = MappingProxyType(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hil.config import load_config
-from hil.config.rig_setup import cylinder, linkage, pneumatics
+from hil.config.cylinder_parameters import cylinder, linkage, pneumatics
 from models.actuators.compressible import fill_with_gas, make_gas
 from models.actuators.linkage import piston
 from models.actuators.pneumatic import make_cylinders, mount_cylinders

@@ -17,7 +17,7 @@ from hil.messages.layout import SENSORS, Layout
 from hil.operator import sockets
 from hil.operator.sockets import CommandSocket, RequestSocket, SharedCommands
 from hil.operator.telemetry import Publisher
-from hil.simulator.stepping.socket import StepSocket
+from hil.simulator.stepping.service import StepSocket
 from models.rover.assembly import WHEELS
 
 TOKEN = bytes(range(32))

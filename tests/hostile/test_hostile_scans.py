@@ -18,7 +18,7 @@ import pytest
 from hil.config import limited_process
 from hil.config.limited_process import MOST_MEMORY, limit_process
 from hil.config.problems import Problem
-from hil.config.scan.map_text import ScanFile
+from hil.config.scan.file import ScanFile
 from tests.hil.config.scan.corpus import prepare_all, written
 
 # Of the process that reads, a little more than it gets, for what it imports before.

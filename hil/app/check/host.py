@@ -11,8 +11,8 @@ from drivers.driver_type import LineLoad, RigSetup
 from drivers.registry import driver_of, valves_driver
 from hil.app.run_loop import rights_wanted
 from hil.config import Config
+from hil.config.cylinder_parameters import cut_delay
 from hil.config.rig import Rig
-from hil.config.rig_setup import cut_delay
 from hil.config.schema.devices import DevicesConfig
 from hil.config.schema.equipment import OperatorConfig
 from hil.messages.fault import DEAD_MAN_NS, Check

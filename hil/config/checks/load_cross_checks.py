@@ -174,7 +174,7 @@ def _sizes(config: UncheckedConfig) -> Iterator[Problem]:
 
 
 def _cylinder_sheets(config: UncheckedConfig, cylinders: CylindersConfig) -> Iterator[Problem]:
-    from hil.config.rig_setup import calibrated_areas, cylinder  # a process without sheets loads no kernels
+    from hil.config.cylinder_parameters import calibrated_areas, cylinder
 
     names, needs = config.layout.cylinders, ("cylinders.bore_mm", "cylinders.lever_m", "cylinders.linkage")
     for name, sheet in (cylinders.calibration or {}).items():

@@ -1,4 +1,7 @@
-"""The file of a scan, and its height map or mesh as the text that a config holds."""
+"""A height map, or a mesh, as one line of text in a config, so that a record has the ground that its run drove over.
+
+Heights and coordinates are rounded to 0.1 mm. The line begins with the digests of the file and of how it was read.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +9,13 @@ import base64
 import binascii
 import hashlib
 import zlib
-from functools import lru_cache, partial
-from importlib import import_module
-from importlib.resources.abc import Traversable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
 
 import numpy as np
-from pydantic import ValidationError
-from typing_extensions import override
 
-from hil.config.files import NamedFile, is_file, named_path, read_bytes
-from hil.config.limited_process import in_limited_process
-from hil.config.problems import Problem
 from hil.config.scan.grid import HIGHEST_M, LARGEST_M, MOST_NODES, Grid, ScanError, ScanSettings, in_run_axes
 from hil.config.scan.triangles import Numbers, Points
-from hil.config.schema.ground_and_obstacle import ScanConfig
 from models.terrain.mesh import CORNERS, TriangleMesh, make_mesh
-
-if TYPE_CHECKING:
-    from hil.config.scan.grid import ScanSettings
-
 
 STEP_M = 1e-4
 _MARK, MESH_MARK = "height_map_1", "mesh_1"
@@ -171,78 +160,3 @@ def mesh_from(text: str) -> TriangleMesh:
     sides = np.ptp(place[corners][:, :, :2], axis=1)
     extent = float(np.ptp(place[:, :2], axis=0).max())
     return make_mesh(place, corners, max(float(sides.mean()), extent / _MOST_CELLS_A_SIDE, 1e-3))
-
-
-KEY = "ground.scan"
-_ALLOWED = "a readable file of points, triangles or cells: CSV, PLY, OBJ, STL, LAS, LAZ, ASC or GeoTIFF"
-
-
-class ScanFile(NamedFile):
-    """The `NamedFile` of a scan: its path stays, and the height map is put next to it."""
-
-    @override
-    def path(self, raw: Any) -> str | None:
-        return named_path(raw, f"{KEY}.file")
-
-    def put(self, raw: dict[str, Any], folder: Traversable) -> list[Problem]:
-        """Read the scan of a raw config, if it has one, and set its key `map`; one that was read in the same way stays.
-
-        Problems of the section's other keys are found with the config's.
-        """
-        section = _section(raw)
-        if section is None:
-            return []
-        try:
-            given = ScanConfig.model_validate(section)
-        except ValidationError:
-            return []
-        from hil.config.scan.grid import ScanSettings
-        from hil.config.scan.points import MOST_BYTES, prepare_reading
-
-        settings = ScanSettings(*(getattr(given, name) for name in ScanSettings._fields))
-        path, meshed = Path(str(folder / given.file)), raw["ground"].get("kind") == "mesh"
-        try:
-            fits = given.map is not None and given.map.startswith(MESH_MARK) == meshed
-            if given.map is not None and fits and digests_of(given.map)[1] == reading_digest(settings):
-                if not is_file(path):
-                    return []
-                content = read_bytes(path, MOST_BYTES)
-                same = hashlib.sha256(content).hexdigest() == digests_of(given.map)[0]
-                return [] if same else [_changed(given.file)]
-            prepare = partial(prepare_reading, path.suffix)
-            if meshed:  # the process that reads opens no file, not that of a module either
-                import_module("hil.config.scan.map_text")
-            content = read_bytes(path, MOST_BYTES)
-            made, *wrong = in_limited_process(prepare, partial(_map_of, content, path.suffix, settings, meshed))
-            if wrong:
-                return [Problem(f"{KEY}.{made}", *wrong)]
-            section["map"] = made
-        except (OSError, ValueError) as error:
-            found, _, needed = (getattr(error, "strerror", None) or str(error)).partition("; ")
-            return [Problem(f"{KEY}.file", f"{given.file}: {found}", f"{needed or _ALLOWED}; looked for {path}")]
-        return []
-
-
-def _map_of(content: bytes, ending: str, settings: ScanSettings, meshed: bool) -> list[str]:
-    """The height map or mesh as text; or the key of the section that is wrong, what was found, and what is allowed."""
-    from hil.config.scan.grid import ScanError, grid_of
-    from hil.config.scan.points import points_of
-
-    try:
-        points, triangles = points_of(content, ending, settings)
-        if meshed:
-            return [text_of_mesh(points, triangles, content, settings)]
-        return [text_of(grid_of(points, settings, triangles), content, settings)]
-    except ScanError as error:
-        return [error.key, error.found, error.allowed]
-
-
-def _section(raw: Any) -> dict[str, Any] | None:
-    ground = raw.get("ground") if isinstance(raw, dict) else None
-    scan = ground.get("scan") if isinstance(ground, dict) else None
-    return scan if isinstance(scan, dict) else None
-
-
-def _changed(file: str) -> Problem:
-    allowed = "the file that the height map was made of; or ground.scan.map null, to read this one"
-    return Problem(f"{KEY}.map", f"a height map of another content of {file}", allowed)

@@ -13,7 +13,8 @@ from hil.config.problems import Problem
 from hil.config.schema.base import Listed, Section, bounded, key, positive
 from hil.config.schema.experiment_section import ExperimentSection, WholeConfig
 from hil.config.schema.trial import NEEDED, HoldLineConfig
-from models.rover.space_arm import DRIVEN, GRAPPLE, CaptureArmParameters
+from models.rover.arm_names import DRIVEN, GRAPPLE
+from models.rover.capture_arm import CaptureArmParameters
 
 ARM = CaptureArmParameters.rover
 

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from drivers.section import CalibrationDate
 from hil.config.schema.base import Listed, Section, bounded, key, section
-from models.actuators.drive import Gearbox
+from models.actuators.gearbox import Gearbox
 
 _THREE = Field(strict=False, min_length=3, max_length=3)
 Share = Annotated[float, Field(ge=-1, le=1)]

@@ -21,9 +21,9 @@ from hil.experiments.summary_table import Claim, SummaryKey, quantity
 from hil.messages.stages import ByServo, Estimate, Goal, Prediction, Samples
 from hil.recording.content import in_blocks, packed
 from models.plant.grapple import CaptureTruth
+from models.rover.arm_names import GRAPPLE, PAYLOAD
 from models.rover.body_points import body_point
 from models.rover.rover import Rover
-from models.rover.space_arm import GRAPPLE, PAYLOAD
 
 # State of a capture; numbers as for the states of other experiments where they are alike.
 CaptureState = IntEnum("CaptureState", {

@@ -21,7 +21,7 @@ from hil.experiments.drawing import (
 )
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
-from models.rover.space_arm import LATCH
+from models.rover.arm_names import LATCH
 
 _SCREEN_IN, _PRINT_MM = (12.0, 10.0), (260.0, 150.0)
 

@@ -15,8 +15,16 @@ from hil.control.motions.timeline import Playback
 from hil.control.wheel_speed import Controller, WheelSpeed, hold_line
 from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.impact.acceptance import Evidence, judge, quality_rows, refusals
-from hil.experiments.impact.approach import LARGEST_ANGLE_DEG, LEAST_ANGLE_DEG, approach_keys, measured_approach
-from hil.experiments.impact.posture import Posture, least_energy_posture, posture_check, posture_timeline
+from hil.experiments.impact.approach import (
+    LARGEST_ANGLE_DEG,
+    LEAST_ANGLE_DEG,
+    Posture,
+    approach_keys,
+    least_energy_posture,
+    measured_approach,
+    posture_check,
+    posture_timeline,
+)
 from hil.experiments.impact.predicted_force import Release, predicted_force
 from hil.experiments.impact.sensing import (
     GROUSER_KEYS,

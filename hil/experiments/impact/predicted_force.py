@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hil.config import Config
+from hil.config.cylinder_parameters import cut_delay
 from hil.config.rig import Rig
-from hil.config.rig_setup import cut_delay
 from hil.config.schema.sensors import DaqConfig
 from hil.config.schema.trial import TrialConfig
 from hil.residuals.table import spring_peak_N

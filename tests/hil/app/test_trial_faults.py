@@ -92,7 +92,7 @@ def run(tmp_path, monkeypatch):
 
         def build_and_tamper(*args):
             run.rig = build(*args)
-            run.recorder, run.publisher = run.rig.file_sink
+            run.recorder, run.publisher = run.rig.file_sink.recorder, run.rig.file_sink.publisher
             obey = run.plant.set_drives
 
             def set_drives(speed_radps, cut, duty=()):

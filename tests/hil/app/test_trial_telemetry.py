@@ -79,7 +79,7 @@ def watch_a_trial(folder: Path, reason: str | None) -> tuple[Messages, dict[str,
 
     def stopped_on_the_way(*args):
         rig = build(*args)
-        advance, (_, publisher) = rig.simulated_rig.advance, rig.file_sink
+        advance, publisher = rig.simulated_rig.advance, rig.file_sink.publisher
         close = publisher.close
         viewer.watch(publisher.endpoint)
         while not viewer.seen:  # not yet subscribed

@@ -9,8 +9,8 @@ import pytest
 
 from hil.config import ConfigError, load_config
 from hil.config.calibration_sheets import update_sheets
+from hil.config.cylinder_parameters import cylinder_forces
 from hil.config.model_parameters import nominal_rig
-from hil.config.rig_setup import cylinder_forces
 from models.actuators.linkage import reachable
 
 BORE_M2 = math.pi / 4.0 * 0.0381**2

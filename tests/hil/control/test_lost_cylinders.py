@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from drivers.messages import ValveCommand
 from hil.config import load_config
+from hil.config.cylinder_parameters import cylinder_forces
 from hil.config.rig import Rig
-from hil.config.rig_setup import cylinder_forces
 from hil.experiments.registry import build_cycle
 from hil.runtime.clock import LockstepClock
 from hil.runtime.rig_io import RigIO

@@ -9,7 +9,7 @@ from hil.app.run import run_experiment
 from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
 from hil.control.motions.geometry import Geometry
-from hil.experiments.impact.posture import BETWEEN_M, least_energy_posture, posture_check, posture_timeline
+from hil.experiments.impact.approach import BETWEEN_M, least_energy_posture, posture_check, posture_timeline
 from models.impact import effective_kinetic_energy
 from models.rover import RcpParameters
 

@@ -131,7 +131,7 @@ def test_what_has_the_name_of_the_copy_is_removed_and_not_followed(tmp_path, daq
 KILLED = """
 import os, runpy, signal, sys
 from pathlib import Path
-from hil.recording import compressed_copy
+from hil.recording import sample_writer
 made = runpy.run_path({here!r})
 samples = runpy.run_path({conftest!r})["Daq"]()
 moment = sys.argv[2]
@@ -141,9 +141,9 @@ made["fill"](record, samples)
 if moment == "before":
     record._copy._finish = kill
 elif moment == "while":
-    compressed_copy.append = kill
+    sample_writer.append = kill
 elif moment == "synced":
-    compressed_copy.os.fsync = kill
+    sample_writer.os.fsync = kill
 elif moment == "replaced":
     record._copy.replace = kill
 record.close()

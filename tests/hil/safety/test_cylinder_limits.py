@@ -5,8 +5,8 @@ import math
 import pytest
 
 from hil.config import load_config
+from hil.config.cylinder_parameters import cylinder, largest_arm_m
 from hil.config.rig import Rig
-from hil.config.rig_setup import cylinder, largest_arm_m
 from hil.safety.arming import cylinder_checks
 
 

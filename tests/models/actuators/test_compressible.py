@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from hil.config import load_config
-from hil.config.rig_setup import cylinder, linkage, pneumatics
+from hil.config.cylinder_parameters import cylinder, linkage, pneumatics
 from models.actuators.compressible import Pneumatics, check_pneumatics, fill_with_gas, make_gas
 from models.actuators.pneumatic import make_cylinders, mount_cylinders
 from models.rover import rcp

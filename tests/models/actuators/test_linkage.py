@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hil.config import load_config
-from hil.config.rig_setup import cylinder, linkage
+from hil.config.cylinder_parameters import cylinder, linkage
 from models.actuators.linkage import Linkage, check_linkage, piston, rub, stop
 from models.actuators.pneumatic import make_cylinders, mount_cylinders, push_cylinders
 from models.rover import rcp

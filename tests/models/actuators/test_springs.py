@@ -12,8 +12,9 @@ from models.actuators.springs import make_springs
 from models.impact import compliant_effective_kinetic_energy
 from models.kernels.bound import BoundArguments
 from models.rover import Body, Joint, Rover, rcp
+from models.rover.arm_names import JOINTS
 from models.rover.flexible import with_flexible_legs
-from models.rover.space_arm import JOINTS, SpaceArm
+from models.rover.space_arm import SpaceArm
 from models.rover.tree import Tree
 from models.vehicle import RAILS, Scene, VehicleModel, make_vehicle_state, run_bound
 from models.vehicle.energy import EnergyMeter

@@ -11,8 +11,9 @@ from scipy.spatial.transform import Rotation
 
 from models.impact import Payload, capture, mass_matrix_with
 from models.rover import Body, Rover
+from models.rover.arm_names import EFFECTOR, JOINTS
 from models.rover.body_points import body_point
-from models.rover.space_arm import EFFECTOR, JOINTS, SpaceArm, holding
+from models.rover.space_arm import SpaceArm, holding
 
 ARM = SpaceArm(spacecraft_mass=2000.0, spacecraft_size=(3.0, 2.0, 2.0))
 ROVER = ARM.build()

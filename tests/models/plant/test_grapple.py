@@ -12,8 +12,9 @@ from models.actuators.drive import Drive
 from models.actuators.springs import make_springs
 from models.impact import Payload, capture
 from models.plant.grapple import RIGID_DAMPING, CaptureParameters, Grapple
+from models.rover.arm_names import EFFECTOR, LATCH
 from models.rover.body_points import body_point
-from models.rover.space_arm import EFFECTOR, LATCH, CaptureArmParameters
+from models.rover.capture_arm import CaptureArmParameters
 from models.vehicle import VehicleModel, make_vehicle_state
 
 ARM = CaptureArmParameters()

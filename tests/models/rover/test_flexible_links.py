@@ -11,8 +11,9 @@ from scipy.linalg import eigh
 
 from models.impact import on_springs
 from models.rover import Body, Rover, TreeBuilder, box, rcp
+from models.rover.arm_names import EFFECTOR, JOINTS
 from models.rover.flexible import Boom, add_boom, bending_modes, lobatto, with_flexible_legs
-from models.rover.space_arm import EFFECTOR, JOINTS, SpaceArm, holding
+from models.rover.space_arm import SpaceArm, holding
 from references.boom_frame import Beam, EndBody, frequencies
 
 AHEAD, LEFT, UP = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)

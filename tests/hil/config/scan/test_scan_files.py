@@ -160,7 +160,7 @@ def test_scale_and_offset_of_a_geotiffs_band_count(tmp_path):
     assert read(tmp_path / "a.tif")[:, 2].tolist() == [7.0 + 0.5 * one for one in range(20)]
 
 
-@pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")
+@pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
 @pytest.mark.parametrize(
     ("height", "options", "words"),
     [

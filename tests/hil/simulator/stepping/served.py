@@ -8,8 +8,7 @@ from hil.api.stepping import Contact, StepClient
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.simulator.simulated_rig import build_plant
-from hil.simulator.stepping.service import StepService
-from hil.simulator.stepping.socket import StepSocket
+from hil.simulator.stepping.service import StepService, StepSocket
 
 STEP_NS = 2_000_000
 

@@ -21,8 +21,7 @@ from hil.config.rig import Rig
 from hil.config.schema.equipment import KeysConfig
 from hil.operator.curve import new_keys
 from hil.simulator.stepping import layout
-from hil.simulator.stepping.service import StepService
-from hil.simulator.stepping.socket import StepSocket
+from hil.simulator.stepping.service import StepService, StepSocket
 from tests.hil.simulator.stepping.served import STEP_NS, ServedProcess, built_in, drive, level_ground, same
 
 NAN = math.nan
