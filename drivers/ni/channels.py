@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from drivers.channel_calibration import Shunt, Teds
-from drivers.driver_type import RigSetup
+from drivers.driver_type import LoadSetup, RigSetup
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError
 from drivers.ni.section import NiDaqSection, NiLoadsSection
@@ -61,9 +61,10 @@ class NiTask(NamedTuple):
         return self.section.e_stop or "" if isinstance(self.section, NiDaqSection) else ""
 
 
-def task_of(section: NiDaqSection | NiLoadsSection, rig: RigSetup) -> NiTask:
-    """Returns the task of the force sensors, or of the load channels."""
+def task_of(section: NiDaqSection | NiLoadsSection, rig: RigSetup | LoadSetup) -> NiTask:
+    """Returns the task of the rig's force sensors, or of its load channels."""
     if isinstance(section, NiDaqSection):
+        assert isinstance(rig, RigSetup)  # as the type of the driver gives it
         by_sensor = {item.sensor: item for item in section.inputs}
         channels = []
         for sensor in rig.sensors:
@@ -73,12 +74,13 @@ def task_of(section: NiDaqSection | NiLoadsSection, rig: RigSetup) -> NiTask:
             sensitivity = sensor.sensitivity_mVpN / scale
             channels.append(NiChannel(sensor.name, place.channel, place.kind, sensitivity, rig.range_V))
         return NiTask(section, tuple(channels), rig.sample_rate_hz, rig.block_samples, "NI-DAQ")
-    assert rig.loads is not None  # else the section would have been refused
+    loads = rig.loads if isinstance(rig, RigSetup) else rig
+    assert loads is not None  # else the section would have been refused
     places = {item.channel: item for item in section.inputs}
     # a reading is volts at the sensor whatever the sensitivity, which the estimator applies
-    inputs = [(cell, places[cell.name]) for cell in rig.loads.cells]
+    inputs = [(cell, places[cell.name]) for cell in loads.cells]
     cells = [NiChannel(cell.name, item.input, item.kind, 1.0, cell.full_scale) for cell, item in inputs]
-    return NiTask(section, tuple(cells), rig.loads.rate_hz, rig.loads.block_samples, "NI-DAQ loads")
+    return NiTask(section, tuple(cells), loads.rate_hz, loads.block_samples, "NI-DAQ loads")
 
 
 def to_volts(channel: NiChannel, task: NiTask) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drivers.device_clock import DeviceClock
-from drivers.driver_type import RigSetup
+from drivers.driver_type import LoadSetup, RigSetup
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError, Health, IoDevice, LinkLostError, SamplesLostError
 from drivers.messages import DaqBlock
@@ -94,7 +94,7 @@ class NiDaq:
 
     Args:
         section: of the config.
-        rig: with the sensors or load channels.
+        rig: with the force sensors, or its load channels.
         host: whose clock and ports are used.
         alive: called while waiting, every few ms.
 
@@ -107,7 +107,7 @@ class NiDaq:
     def __init__(
         self,
         section: NiDaqSection | NiLoadsSection,
-        rig: RigSetup,
+        rig: RigSetup | LoadSetup,
         host: Host = COMPUTER,
         alive: Alive = lambda: None,
     ) -> None:

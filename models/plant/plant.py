@@ -22,6 +22,7 @@ from models.plant.advance import (
     SAMPLES,
     PlantParts,
     Sensing,
+    StepLengths,
     advance,
     make_log,
 )
@@ -106,6 +107,9 @@ class Plant:
         self.scene = BoundApart(Scene(vehicle, self._state, ledger))
         filled = self._mounts if gas else NO_CYLINDERS
         seen, cylinder, chain = self._state._replace(servos=None), parameters.cylinder, self.rover.chain
+        lengths = parameters.step_lengths
+        if contacts is not None:  # nobody says before how stiff they are
+            lengths = StepLengths(parameters.substep_ns, parameters.substep_ns)
         self._parts = BoundArguments(
             PlantParts(
                 self.scene,
@@ -117,7 +121,7 @@ class Plant:
                 gas,
                 filled,
                 chain.motor_wheel,
-                parameters.step_lengths,
+                lengths,
             )
         )
         self._stand = None if vehicle.obstacle is None else vehicle.obstacle.stand

@@ -26,6 +26,7 @@ from models.impact import (
     energy_gradient,
     mass_matrix_with,
     on_springs,
+    operational_inertia,
     projectors,
 )
 from models.rover import exomars, exomars_like, parametric, rcp, rocker_bogie, single_wheel, xu
@@ -228,6 +229,7 @@ PUBLIC: dict[str, tuple[Any, dict[str, Good]]] = {
     "effective_kinetic_energy": (
         effective_kinetic_energy, {"mass_matrix": M, "jacobian": J, "velocity": free(V)}
     ),
+    "operational_inertia": (operational_inertia, {"mass_matrix": M, "jacobian": J}),
     "projectors": (projectors, {"mass_matrix": M, "jacobian": J}),
     "energy_gradient": (lambda **k: energy_gradient(ROVER, **k), {**AXES, "angle": free(1.0)}),
     "on_springs": (lambda **k: on_springs(ROVER, **k), {"q": free(Q), "angle": free(1.0)}),

@@ -169,6 +169,7 @@ def test_hil_check_says_what_the_camera_grants(monkeypatch, granted, ok, said):
 
 
 def test_hil_check_names_the_cameras_that_are_there_and_how_to_install_what_is_missing(monkeypatch):
+    pytest.importorskip("linuxpy", reason="opens the camera")
     monkeypatch.setattr(instrument_checks, "present", lambda: ["/dev/v4l/by-id/usb-other", "/dev/video3"])
     config = load_config("sim_impact", ["clock=realtime", "camera={device: /dev/no_such_camera}"])
     check = row_of(config, "camera")
