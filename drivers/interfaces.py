@@ -201,7 +201,7 @@ class ValvesDevice(PolledDevice, Source[ValveSample], Sink[ValveCommand], Protoc
         """Frames that stop the devices without their driver; empty: they stop by themselves."""
 
 
-class MotorControllers(PolledDevice, Protocol):
+class _MotorControllers(PolledDevice, Protocol):
     """Motor controllers whose transactions take their time."""
 
     def states(self) -> tuple[ControllerState, ...]:
@@ -211,11 +211,11 @@ class MotorControllers(PolledDevice, Protocol):
         """Frames that stop the devices without their driver; empty: they stop by themselves."""
 
 
-class DrivesDevice(MotorControllers, Source[DriveSample], Sink[DriveCommand], Protocol):
+class DrivesDevice(_MotorControllers, Source[DriveSample], Sink[DriveCommand], Protocol):
     """Wheel drives."""
 
 
-class ServosDevice(MotorControllers, Source[JointSample], Sink[JointCommand], Protocol):
+class ServosDevice(_MotorControllers, Source[JointSample], Sink[JointCommand], Protocol):
     """Servos of driven joints."""
 
 

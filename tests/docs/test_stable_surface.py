@@ -24,7 +24,8 @@ def called(value):
 def public(module):
     """Public names of a module: those of `__all__`, or its own classes."""
     found = importlib.import_module(module)
-    own = [name for name, one in vars(found).items() if inspect.isclass(one) and one.__module__ == module]
+    own = [name for name, one in vars(found).items() if name[0] != "_" and getattr(one, "__module__", "") == module]
+    own = [name for name in own if inspect.isclass(vars(found)[name])]
     return sorted(getattr(found, "__all__", own))
 
 
@@ -52,6 +53,8 @@ def made_by_users(kind):
 def methods(path, kind):
     # what a rig inherits from the client of a running one is its own; elsewhere the base class has its lines
     own = vars(kind) if path != "hil.OperatedRig" else {**vars(kind.__base__), **vars(kind)}
+    for base in kind.__bases__:
+        own = {**(vars(base) if base.__name__[0] == "_" else {}), **own}  # a private base has no lines
     for name, value in sorted(own.items()):
         if (
             name.startswith(("_", "model_"))
