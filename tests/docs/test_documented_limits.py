@@ -16,7 +16,7 @@ from hil.realtime.clock import KEPT
 from hil.recording import child_reader
 from hil.recording.run_folder import MOST_SUMMARY_BYTES
 
-FILES, PAGE, OPERATE = "docs/explanation/files-from-elsewhere.md", "docs/reference/page.md", "docs/how-to/operate.md"
+FILES, PAGE, COMMANDS = "docs/explanation/files-from-elsewhere.md", "docs/reference/page.md", "docs/reference/commands.md"
 
 
 @pytest.mark.parametrize(
@@ -38,9 +38,9 @@ FILES, PAGE, OPERATE = "docs/explanation/files-from-elsewhere.md", "docs/referen
         (PAGE, "of the operator: 20 letters", LONGEST_NAME, 20),
         ("docs/reference/commands.md", "spaces inside and `. _ @ -`, at most 48 bytes",
          (MOST_NAME_LETTERS, MOST_NAME_BYTES), (30, 48)),
-        (OPERATE, "written every 0.05 s while a loop runs and every 0.02 s between two runs",
+        (COMMANDS, "written every 0.05 s while a loop runs and every 0.02 s between two runs",
          (STATUS_EVERY_NS, LOOK_S), (50_000_000, 0.02)),
-        (OPERATE, "It has at most 8192 bytes.", MOST_STATUS_BYTES, 8192),
+        (COMMANDS, "It has at most 8192 bytes.", MOST_STATUS_BYTES, 8192),
         ("docs/reference/faults.md", "The 60\nlongest of a run are kept", KEPT, 60),
     ],
 )  # fmt: skip
