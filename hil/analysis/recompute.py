@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hil.analysis.dataset import mismatch
+from hil.analysis.digests import mismatch
 from hil.analysis.recorded_inputs import NEVER, CannotReplayError, known_until, replayable_config, replayable_ticks
 from hil.analysis.recording_checks import schema_mismatch, text_fingerprint, wrong_channels
 from hil.analysis.recovery import EndedByItselfError, Recovered, holes_of

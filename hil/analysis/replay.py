@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from drivers.messages import DaqBlock
-from hil.analysis.dataset import mismatch
+from hil.analysis.digests import mismatch
 from hil.analysis.recorded_inputs import (
     NEVER,
     CannotReplayError,

@@ -22,7 +22,8 @@ from hil.analysis.identification.fit import identify
 from hil.analysis.identification.forward import ForwardModel, Window, soil_of, wheel_state
 from hil.analysis.identification.sources import windows_of_table
 from hil.config.text_io import read_yaml
-from hil.experiments.drawing import COLOURS, FigureForm, save_figure
+from hil.experiments.drawing import COLOURS, save_figure
+from hil.experiments.figure_form import FigureForm
 
 # The slips of rovers.
 _LEAST, _MOST = 0.05, 0.4

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from drivers.registry import loads_driver
 from hil.analysis import command_checks, recording_checks
-from hil.analysis.dataset import digest_checks
+from hil.analysis.digests import digest_checks
 from hil.analysis.recompute import NO_ROOM, Recomputed, disagreements, lacking_keys, peaks_as_read, recompute
 from hil.analysis.recording_checks import schema_mismatch, text_fingerprint, wrong_channels
 from hil.analysis.replay import Progress

@@ -150,7 +150,7 @@ class Result:
             RecordError: the record is damaged.
             ValueError: the experiment has no figure.
         """
-        from hil.experiments.drawing import FigureForm
+        from hil.experiments.figure_form import FigureForm
         from hil.experiments.registry import experiment_named
 
         figures_as_pictures()

@@ -26,7 +26,8 @@ from hil.realtime import RealtimeRight, RightsWanted, rights
 from hil.realtime.clock import RealtimeClock
 from hil.runtime.loop import Cycle, Loop
 from hil.runtime.rig_io import RigIO
-from hil.simulator.control_socket import Endpoints, RigControl, connect
+from hil.simulator.connection import Endpoints, connect
+from hil.simulator.control_socket import RigControl
 from hil.simulator.ground_truth import GroundTruth
 from hil.version import running_version
 

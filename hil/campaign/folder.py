@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hil.analysis.campaign import CSV, JSON, compared, own_digest, row_of, status_of, table_text
-from hil.analysis.dataset import mismatch
+from hil.analysis.digests import mismatch
 from hil.config import ConfigError, Problem
 from hil.config.files import replacing
 from hil.recording.run_folder import FolderError, summary_of

@@ -194,9 +194,9 @@ def report(
 
     A run that a camera has filmed also gets camera.png: frames around the impact next to the forces, with their times.
     """
-    from hil.analysis.dataset import mismatch
+    from hil.analysis.digests import mismatch
     from hil.analysis.report.trial_figures import draw_camera
-    from hil.experiments.drawing import FigureForm
+    from hil.experiments.figure_form import FigureForm
     from hil.experiments.registry import draw, experiment_named
     from hil.recording import RecordError, open_trial
     from hil.recording.run_folder import FolderError, finished_run, summary_of

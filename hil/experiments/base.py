@@ -19,7 +19,7 @@ from hil.config.rig import Rig
 from hil.config.schema.equipment import RecordConfig
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.control.wheel_speed import Controller, DirectSetPoints
-from hil.experiments.drawing import FigureForm
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.source_check import SourceCheck, source_check
 from hil.experiments.summary_table import EVERY_RUN, Claim, SummaryKey, result_rows, summary_table, verdict_rows
 from hil.messages.fault import Check, Fault
@@ -164,7 +164,7 @@ class Experiment(ABC):
     @classmethod
     def draw(cls, record: OpenRecord, summary: Summary, path: Path, form: FigureForm) -> None:
         """Write the figure in the format that the path ends with, and `form.notice` across it (`figure_file`)."""
-        from hil.experiments.drawing import facts_of, save_figure  # matplotlib takes half a second to import
+        from hil.experiments.drawing import facts_of, save_figure
 
         figure = cls.plot(record, summary, path.absolute().parent.name, form)
         save_figure(figure, path, str(figure.get_label()), facts_of(record, summary), form)

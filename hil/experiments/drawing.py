@@ -1,4 +1,4 @@
-"""What the figures of experiments share: form, file, axes and panels."""
+"""What the figures of experiments share: file, axes and panels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from hil.config.files import replacing
+from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
 from hil.recording.content import Recorded, in_blocks, packed
@@ -25,45 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from hil.recording import OpenRecord
-
-
-Width = Literal["screen", "single", "double"]
-# Of a journal's column, and of its page [mm].
-WIDTHS_MM = {"single": 85.0, "double": 180.0}
-MM_PER_INCH = 25.4
-# By the ending of the file.
-FORMATS = ("png", "pdf", "svg")
-
-
-class FigureForm(NamedTuple):
-    """Width of a figure, and what must stand across it."""
-
-    width: Width = "screen"  #: screen, as a run leaves it; single or double column of a journal
-    notice: str = ""  #: why record and summary are not to be trusted; empty if they are
-
-    @property
-    def columns(self) -> int:
-        """Panels next to each other."""
-        return 1 if self.width == "single" else 2
-
-    def size_in(self, screen: tuple[float, float], heights_mm: tuple[float, float]) -> tuple[float, float]:
-        """Width and height [in].
-
-        Args:
-            screen: of the figure on the screen [in].
-            heights_mm: of a single and of a double column [mm].
-        """
-        if self.width == "screen":
-            return screen
-        return WIDTHS_MM[self.width] / MM_PER_INCH, heights_mm[self.width == "double"] / MM_PER_INCH
-
-    def font(self, screen: float) -> float:
-        """Size of a font [pt] that has this size on the screen: in print none is smaller than 6."""
-        return screen if self.width == "screen" else 6.0 + 0.35 * max(screen - 8.5, 0.0)
-
-    def line(self, screen: float) -> float:
-        """Width of a line [pt] that has this width on the screen."""
-        return screen if self.width == "screen" else 0.65 * screen
 
 
 _SCREEN_DPI, _PRINT_DPI = 100, 600

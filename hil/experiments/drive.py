@@ -18,7 +18,6 @@ from hil.config.schema.experiment_section import ExperimentSection
 from hil.control.wheel_speed import Controller, hold_line
 from hil.experiments.base import AFTER_NS, ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.drawing import (
-    FigureForm,
     dress_panel,
     frame_figure,
     mark_phases,
@@ -27,6 +26,7 @@ from hil.experiments.drawing import (
     plot_wheels,
     share_legend,
 )
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.motion_panels import innovation_panel, speed_panel
 from hil.experiments.summary import FieldMeans, finite
 from hil.experiments.summary_table import WHEELS, SummaryKey, inner

@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from hil.config import ConfigError, parse_config
-from hil.experiments.drawing import COLOURS, FigureForm, plot_line
+from hil.experiments.drawing import COLOURS, plot_line
+from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
 from hil.messages.stages import SOURCE_STATES
 from hil.recording import OpenRecord

@@ -18,9 +18,9 @@ from hil.estimation.observer import make_twin
 from hil.experiments.base import ARMED, DONE, ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.capture.experiment import CaptureExperiment
 from hil.experiments.crossing.experiment import CrossingExperiment
-from hil.experiments.drawing import FigureForm
 from hil.experiments.drive import DriveExperiment
 from hil.experiments.estimation_summary import estimation_summary, soil_estimate_summary
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.follow.experiment import FollowExperiment
 from hil.experiments.impact.experiment import ImpactExperiment
 from hil.experiments.jog import JogExperiment

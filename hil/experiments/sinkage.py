@@ -11,7 +11,7 @@ from hil.config import Config
 from hil.config.rig import Rig
 from hil.config.schema.experiments import SinkageConfig
 from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
-from hil.experiments.drawing import FigureForm
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import FieldMeans, finite
 from hil.experiments.throttle import LOADS
 from hil.messages.stages import Estimate, Goal, Prediction, Samples

@@ -16,7 +16,6 @@ from hil.config.rig import Rig
 from hil.config.schema.stimulus import OF_ACCELERATION, StimulusConfig
 from hil.experiments.base import AFTER_NS, ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.drawing import (
-    FigureForm,
     dress_panel,
     frame_figure,
     new_figure,
@@ -25,6 +24,7 @@ from hil.experiments.drawing import (
     plot_wheels,
     share_legend,
 )
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import WHEELS, SummaryKey
 from hil.messages.layout import Layout

@@ -17,7 +17,7 @@ from hil.config.schema.traction import DrawbarConfig, SlopeConfig, ThrottleConfi
 from hil.control.normal_force import load_controller
 from hil.control.wheel_speed import Controller
 from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
-from hil.experiments.drawing import FigureForm
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.motion_claims import motion_claims, traction_claims
 from hil.experiments.source_check import rest_ns
 from hil.experiments.summary import FieldMeans, MeasuredWindow, finite, measurement_reasons

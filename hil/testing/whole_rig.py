@@ -9,7 +9,8 @@ from typing import Any
 from hil.config import load_config
 from hil.config.rig import Rig as ConfiguredRig
 from hil.processes.lifecycle import ServedProcess
-from hil.simulator.control_socket import ControlClient, connect
+from hil.simulator.connection import connect
+from hil.simulator.control_socket import ControlClient
 
 
 class SimulatedRig(ServedProcess):

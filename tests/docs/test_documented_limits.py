@@ -16,7 +16,8 @@ from hil.realtime.clock import KEPT
 from hil.recording import child_reader
 from hil.recording.run_folder import MOST_SUMMARY_BYTES
 
-FILES, PAGE, COMMANDS = "docs/explanation/files-from-elsewhere.md", "docs/reference/page.md", "docs/reference/commands.md"
+FILES, PAGE = "docs/explanation/files-from-elsewhere.md", "docs/reference/page.md"
+COMMANDS = "docs/reference/commands.md"
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,8 @@ from hil.config import Config, load_config
 from hil.config.rig import Rig
 from hil.recording import read_trial
 from hil.recording.reader import FILE_NAME
-from hil.simulator.control_socket import read_endpoints, wait_for
+from hil.simulator.connection import read_endpoints
+from hil.simulator.control_socket import wait_for
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from hil.analysis.identification.fit import NORMAL, Identification
 from hil.analysis.identification.forward import RANGES, ForwardModel, MeasuredMean, Window, soil_of
-from hil.experiments.drawing import COLOURS, FigureForm, save_figure
+from hil.experiments.drawing import COLOURS, save_figure
+from hil.experiments.figure_form import FigureForm
 
 FloatArray = NDArray[np.float64]
 _TITLES = {"pull_N": "pull [N]", "torque_Nm": "torque of all wheels [N m]", "sinkage_m": "sinkage [mm]"}

@@ -13,7 +13,8 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hil.experiments.drawing import COLOURS, FORMATS, write_figure
+from hil.experiments.drawing import COLOURS, write_figure
+from hil.experiments.figure_form import FORMATS
 
 # Widths of a page of A4 between its margins, and of a journal's two columns [in].
 WIDTH_IN = 7.09

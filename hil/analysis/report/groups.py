@@ -14,7 +14,7 @@ import numpy as np
 
 from hil.analysis import statistics
 from hil.analysis.campaign import CSV, JSON, RecordedCampaign, contradictions, counts, other_cell, status_of
-from hil.analysis.dataset import digests_of, mismatch
+from hil.analysis.digests import digests_of, mismatch
 from hil.analysis.statistics import (
     Exponent,
     Fit,

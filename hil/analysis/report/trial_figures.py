@@ -24,7 +24,8 @@ from hil.analysis.statistics import paired
 from hil.config.schema.ground_and_obstacle import PlateConfig
 from hil.config.schema.sensors import DaqConfig
 from hil.experiments.base import Summary
-from hil.experiments.drawing import COLOURS, FigureForm, decimated, dress_panel, facts_of, run_line, save_figure
+from hil.experiments.drawing import COLOURS, decimated, dress_panel, facts_of, run_line, save_figure
+from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
 from hil.recording.content import between, packed

@@ -20,7 +20,8 @@ from hil.campaign.workers import Workers, run_jobs
 from hil.config import Config, ConfigError, Problem, load_config
 from hil.config.command_requirements import NO_RAILS, refuse_unfit
 from hil.config.schema.traction import WeightConfig
-from hil.experiments.drawing import FigureForm, save_figure
+from hil.experiments.drawing import save_figure
+from hil.experiments.figure_form import FigureForm
 
 
 def expand_drawbar(source: str, overrides: Sequence[str], seed: int | None) -> list[SweepRun]:

@@ -9,16 +9,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from hil.experiments.capture.experiment import BENDS, PHASES
-from hil.experiments.drawing import (
-    COLOURS,
-    FigureForm,
-    dress_panel,
-    frame_figure,
-    mark_phases,
-    new_figure,
-    over_time,
-    plot_line,
-)
+from hil.experiments.drawing import COLOURS, dress_panel, frame_figure, mark_phases, new_figure, over_time, plot_line
+from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
 from models.rover.arm_names import LATCH

@@ -21,7 +21,6 @@ from hil.config.schema.ground_and_obstacle import GroundConfig
 from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.crossing.judgement import RESULTS, Course, Floats, judged
 from hil.experiments.drawing import (
-    FigureForm,
     dress_panel,
     frame_figure,
     mark_phases,
@@ -34,6 +33,7 @@ from hil.experiments.drawing import (
     wheels_in_order,
 )
 from hil.experiments.drive import OF_ACCELERATION
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.impact.predicted_force import MARGIN, on_sensors
 from hil.experiments.motion_claims import motion_claims
 from hil.experiments.summary_table import Claim, quantity

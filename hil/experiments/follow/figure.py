@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from hil.config.loading import parse_config
 from hil.config.schema.equipment import DrivesConfig
 from hil.experiments.drawing import (
-    FigureForm,
     FloatArray,
     dress_panel,
     frame_figure,
@@ -21,6 +20,7 @@ from hil.experiments.drawing import (
     plot_wheels,
     share_legend,
 )
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.follow.experiment import RESULTS, motor_torques_Nm
 from hil.experiments.summary_table import result_rows
 from hil.messages.layout import Layout

@@ -13,7 +13,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from hil.experiments.drawing import COLOURS, FigureForm, decimated, run_line, setting_of, wheel_style, wheels_in_order
+from hil.experiments.drawing import COLOURS, decimated, run_line, setting_of, wheel_style, wheels_in_order
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.motion_panels import innovation_panel, instruments_of, speed_panel
 from hil.messages.layout import SENSORS, Layout, layout_of
 from hil.recording import OpenRecord

@@ -20,16 +20,9 @@ from hil.config.schema.normal_force import NormalForceConfig
 from hil.control.normal_force import load_controller
 from hil.control.wheel_speed import Controller
 from hil.experiments.base import AFTER_NS, ArmingChecks, FinishedRun, Summary
-from hil.experiments.drawing import (
-    FigureForm,
-    dress_panel,
-    frame_figure,
-    new_figure,
-    plot_line,
-    wheel_style,
-    wheels_in_order,
-)
+from hil.experiments.drawing import dress_panel, frame_figure, new_figure, plot_line, wheel_style, wheels_in_order
 from hil.experiments.drive import DRIVE, DriveExperiment
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.motion_claims import motion_claims
 from hil.experiments.normal_force.summary import (
     RESULTS,

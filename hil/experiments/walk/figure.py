@@ -16,7 +16,6 @@ from hil.config.schema.servos import DrivenJoint
 from hil.control.motions.timeline import STEP_S
 from hil.experiments.drawing import (
     COLOURS,
-    FigureForm,
     Line,
     dress_panel,
     frame_figure,
@@ -26,6 +25,7 @@ from hil.experiments.drawing import (
     plot_wheels,
     wheel_style,
 )
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary_table import quantity
 from hil.experiments.walk.programme import walk_timeline
 from hil.messages.layout import Layout

@@ -11,7 +11,7 @@ from PIL import Image
 from hil.analysis.film.files import CameraFrames, FilmError
 from hil.analysis.film.make import FilmRequest, render
 from hil.analysis.report.trial_figures import draw_camera
-from hil.experiments.drawing import FigureForm
+from hil.experiments.figure_form import FigureForm
 from hil.recording import open_trial
 from hil.recording.run_folder import FOLDER, FolderError, RunFrame, frame_name, summary_of, write_frames
 

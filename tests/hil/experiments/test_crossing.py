@@ -28,7 +28,7 @@ from hil.experiments.crossing.experiment import (
     plot_crossing,
 )
 from hil.experiments.crossing.judgement import Course, judged
-from hil.experiments.drawing import FigureForm
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.mobility import mobility
 from hil.messages.signals import tick_dtype
 from hil.recording import read_trial

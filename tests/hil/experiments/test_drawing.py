@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from hil.experiments.drawing import FigureForm, decimated, dress_panel, over_time
+from hil.experiments.drawing import decimated, dress_panel, over_time
 from hil.experiments.drive import plot_over_time
+from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
 from hil.messages.signals import tick_dtype
 from models.rover.assembly import WHEELS

@@ -12,7 +12,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
-from hil.experiments.drawing import FORMATS, FigureForm, facts_of, save_figure, wheel_style, wheels_in_order
+from hil.experiments.drawing import facts_of, save_figure, wheel_style, wheels_in_order
+from hil.experiments.figure_form import FORMATS, FigureForm
 from hil.experiments.impact.experiment import ImpactExperiment
 from hil.messages.layout import SENSORS, Layout
 from hil.messages.link_messages import EVENT, TIMING

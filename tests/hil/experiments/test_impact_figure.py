@@ -10,7 +10,7 @@ from matplotlib import image
 from rich.console import Console
 
 from hil.experiments import drawing
-from hil.experiments.drawing import FigureForm
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.impact import figure
 from hil.experiments.impact.experiment import ImpactExperiment
 from hil.experiments.impact.figure import plot_trial

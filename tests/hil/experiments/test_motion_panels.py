@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from hil.config import load_config
-from hil.experiments.drawing import FigureForm
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.motion_panels import innovation_panel, instruments_of, measured_motion, speed_panel
 from hil.messages.signals import tick_dtype
 from hil.messages.stages import SOURCE_STATES

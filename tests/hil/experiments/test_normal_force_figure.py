@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.experiments.drawing import FigureForm
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.normal_force.figure import plot_normal_force
 from hil.messages.layout import Layout
 from hil.messages.link_messages import EVENT, TIMING

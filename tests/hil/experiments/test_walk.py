@@ -12,7 +12,7 @@ from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
 from hil.config.schema.walk import shipped_gaits
 from hil.control.motions.timeline import STEP_S
-from hil.experiments.drawing import FigureForm
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.walk.judgement import (
     BodyPoses,
     WalkRecord,

@@ -9,7 +9,8 @@ from hil.config import load_config
 from hil.ipc.shm import ShmError
 from hil.simulator import sampled_memory
 from hil.simulator.memory import CylindersInMemory, SimulatorMemory, WheelsInMemory
-from hil.simulator.plant_process import LONGEST_NS, SHORTEST_NS, PlantRounds, RealtimePlant
+from hil.simulator.plant_process import RealtimePlant
+from hil.simulator.rounds import LONGEST_NS, SHORTEST_NS, PlantRounds
 from hil.simulator.sampled_memory import REMEMBERED, AnalogInMemory, SampledMemory, SamplePublisher
 
 START_NS = 50_000_000_000
