@@ -43,9 +43,9 @@ from hil.recording.reader import FILE_NAME
 from hil.recording.sinks import RingSink
 from hil.runtime.loop import Loop
 from hil.runtime.rig_io import RigIO
-from hil.simulator.connection import Endpoints
 from hil.simulator.control_socket import RigControl
 from hil.simulator.ground_truth import GroundTruth, truth_answer
+from hil.simulator.simulated_rig import Endpoints
 
 # Largest number of refused runs that can read the owner's process id.
 _ASKING = 128

@@ -26,9 +26,9 @@ from hil.realtime import RealtimeRight, RightsWanted, rights
 from hil.realtime.clock import RealtimeClock
 from hil.runtime.loop import Cycle, Loop
 from hil.runtime.rig_io import RigIO
-from hil.simulator.connection import Endpoints, connect
 from hil.simulator.control_socket import RigControl
 from hil.simulator.ground_truth import GroundTruth
+from hil.simulator.simulated_rig import Endpoints, connect
 from hil.version import running_version
 
 

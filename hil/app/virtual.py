@@ -30,13 +30,13 @@ from hil.realtime import RealtimeRight
 from hil.realtime.clock import RealtimeClock, thread_usage
 from hil.recording import recorder
 from hil.runtime.clock import Pace
-from hil.simulator.connection import Endpoints
 from hil.simulator.daq_process import DaqServer
 from hil.simulator.ground_truth import truth_answer
 from hil.simulator.memory import RESET, SimulatorMemory
 from hil.simulator.plant_process import RealtimePlant
-from hil.simulator.rounds import LONGEST_NS
+from hil.simulator.sampled_memory import LONGEST_NS
 from hil.simulator.serial_process import SerialLines, has_server
+from hil.simulator.simulated_rig import Endpoints
 
 KILLED = -9
 

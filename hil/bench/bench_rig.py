@@ -32,8 +32,8 @@ from hil.realtime.rights import Memory
 from hil.recording import read_trial
 from hil.recording.sinks import CutTimes, parts_ms
 from hil.safety.arming import NotArmedError
-from hil.simulator.connection import read_endpoints, spawn_simulator
 from hil.simulator.control_socket import ControlClient
+from hil.simulator.simulated_rig import read_endpoints, spawn_simulator
 
 CONFIG = "sim_wire"
 PYTHON = (sys.executable, "-P", "-m")

@@ -109,7 +109,7 @@ def devices(
     from hil.app.driver_factory import at_endpoints
     from hil.config.rig import Rig
     from hil.config.schema.base import SERVER
-    from hil.simulator.connection import read_endpoints
+    from hil.simulator.simulated_rig import read_endpoints
 
     with usage_errors():
         effective = config_from(config, overrides, None, None) if config else None

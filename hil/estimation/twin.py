@@ -118,7 +118,7 @@ class RoverTwin:
         longest_step_s: float = math.inf,
         tilt_deg: float = VALIDITIES[TILT].limit,
     ) -> None:
-        longest_ns = max(LONGEST_STEP_NS, 0 if nominal.towing else nominal.step_lengths.steady)
+        longest_ns = max(LONGEST_STEP_NS, 0 if nominal.towing or nominal.servos else nominal.step_lengths.steady)
         self._longest_ns = math.floor(min(longest_step_s * 1e9, longest_ns))
         self._rover, vehicle, self._state = nominal.build()
         self.standing_N = float(self._state.ground.vertical.sum())

@@ -8,11 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.backends.backend_pdf import FigureCanvasPdf
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from hil.config.files import replacing
@@ -99,6 +95,10 @@ def write_figure(figure: Figure, path: Path, title: str, facts: Mapping[str, str
         ValueError: another ending.
         OSError: it cannot be written.
     """
+    import matplotlib as mpl
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
     kind = path.suffix.removeprefix(".")
     pairs = [f"{key}={value}" for key, value in facts.items()]
     metadata: dict[str, Any]

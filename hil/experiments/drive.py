@@ -9,8 +9,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from hil.config.rig import Rig
 from hil.config.schema.capture import DriveConfig, DriveStepConfig
@@ -67,6 +65,9 @@ def plot_over_time(record: OpenRecord, summary: Mapping[str, Any], run: str, for
     panels = [(field, *_PANELS[field]) for field in _PANELS if field in lines]
     rows = -(-len(panels) // 2) + bool(layout.instruments)
     width, height = form.size_in(_SCREEN_IN, _PRINT_MM)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     figure = Figure((width, height * rows / 3.0), layout="constrained")
     FigureCanvasAgg(figure)
     grid = figure.subplots(2 * rows // form.columns, form.columns, sharex=True).reshape(rows, 2)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from hil.config import ConfigError, parse_config
@@ -23,6 +22,9 @@ from hil.signals.alignment import (
     place_in_rig,
     speed_of,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Readings that a measured speed is the slope of, at least, and the time that they span at least [s].
 _SLOPE_READINGS, _SLOPE_S = 11, 0.2

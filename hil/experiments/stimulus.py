@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from drivers.messages import ValveSet
@@ -31,6 +30,9 @@ from hil.messages.layout import Layout
 from hil.messages.stages import ByServo, Estimate, Goal, Prediction, Samples
 from hil.recording import OpenRecord
 from hil.recording.content import in_blocks
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _SCREEN_IN, _PRINT_MM = (12.0, 9.0), (220.0, 135.0)
 _PLAY = 2

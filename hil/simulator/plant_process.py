@@ -21,8 +21,7 @@ from hil.processes.lifecycle import Reporter
 from hil.realtime import RightsWanted, rights
 from hil.realtime.rights import monotonic_sleeper
 from hil.simulator.memory import COMMANDS_KEPT, RESET, RESET_DONE, ReadingsPublisher, SimulatorMemory
-from hil.simulator.rounds import PlantRounds
-from hil.simulator.sampled_memory import SamplePublisher
+from hil.simulator.sampled_memory import PlantRounds, SamplePublisher
 from hil.simulator.simulated_rig import (
     BELOW_LOOP,
     GroundTruthPublisher,

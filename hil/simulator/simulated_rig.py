@@ -1,33 +1,86 @@
-"""Builds a simulated rig from its config, and runs it in a separate process and in real time."""
+"""Builds a simulated rig from its config, runs it in a separate process and in real time, and connects a run to it."""
 
 from __future__ import annotations
 
+import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
+from drivers.interfaces import DeviceError
 from drivers.registry import driver_of
 from drivers.sim.devices import PowerModel
 from drivers.sim.in_process_rig import InProcessRig
+from hil.config.files import read_json
 from hil.config.rig import Rig
 from hil.config.schema.equipment import DrivesConfig
 from hil.ipc.run_memory import LatenessLog, RunMemory
 from hil.ipc.shared_types import GROUND_TRUTH, MOST_ROWS, START
 from hil.ipc.shm import Mailbox
-from hil.processes.lifecycle import WorkerLifecycle
+from hil.processes.lifecycle import Process, WorkerLifecycle
 from hil.processes.link_bridge import LinkBridge, feed_of
 from hil.realtime import RightsWanted, rights
 from hil.realtime.clock import RealtimeClock
 from hil.realtime.histogram import Histogram
+from hil.simulator.control_socket import ControlClient, wait_for
 from hil.simulator.ground_truth import GroundTruth, packed
 from models.plant import Plant
 from models.plant.capture_plant import CapturePlant
 from models.plant.validity_watch import EVERY_NS
 from models.terrain import GivenContacts
+
+READY_S = 120.0
+END_S = 15.0
+_MOST_BYTES = 2**16  # of an endpoints file
+NAMES = ("control",)  # every rig has it; `at_endpoints` checks the rest
+_HOW = "`hil sim CONFIG --endpoints FILE` writes them"
+
+Progress = Callable[[str], None]
+Endpoints = Mapping[str, str]
+
+
+def connect(rig: Rig, endpoints: Path | None, stack: ExitStack) -> tuple[Endpoints, ControlClient]:
+    """Connect to a simulated rig and put its rover at the start of the config's trial; endpoints and control client.
+
+    `endpoints` is the file of a running rig (`hil sim --endpoints`); None: a new rig is started, which `stack` stops.
+
+    Raises DeviceError: there is no rig, or it could not start.
+    """
+    addresses = read_endpoints(endpoints or spawn_simulator(rig.config.model_dump_json(), stack))
+    control = stack.enter_context(ControlClient(addresses["control"]))
+    control.ask("place", angle_deg=rig.config.trial.angle_deg, seed=rig.config.seed)
+    return addresses, control
+
+
+def spawn_simulator(config: str, stack: ExitStack) -> Path:
+    """Start the rig of a config (JSON) that `stack` stops; its endpoints file. Raises DeviceError: it did not start."""
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hil-trial-")))
+    source, endpoints = folder / "config.json", folder / "endpoints.json"
+    source.write_text(config, encoding="utf-8")
+    process = Process("rig_server", str(source), str(endpoints))
+    stack.callback(process.end, END_S)
+    wait_for(lambda: endpoints.exists() or process.status() is not None, READY_S)
+    if not endpoints.exists():
+        reason = process.receive(0.0).get("error", "see its output above")
+        raise DeviceError(f"simulated rig: it could not start: {reason}")
+    return endpoints
+
+
+def read_endpoints(path: Path) -> Endpoints:
+    """The endpoints in a file written by `hil sim --endpoints`. Raises DeviceError."""
+    try:
+        addresses = read_json(path, _MOST_BYTES)
+        missing = [key for key in NAMES if not isinstance(addresses.get(key), str)]
+    except (OSError, ValueError, AttributeError) as error:
+        raise DeviceError(f"{path}: not an endpoints file of a simulated rig ({error}); {_HOW}") from error
+    if missing:
+        raise DeviceError(f"{path}: endpoints without {', '.join(missing)}; {_HOW}")
+    return dict(addresses)
 
 
 def build_plant(rig: Rig, *, accounts: bool = False, contacts: GivenContacts | None = None) -> Plant:

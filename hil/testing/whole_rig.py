@@ -9,8 +9,8 @@ from typing import Any
 from hil.config import load_config
 from hil.config.rig import Rig as ConfiguredRig
 from hil.processes.lifecycle import ServedProcess
-from hil.simulator.connection import connect
 from hil.simulator.control_socket import ControlClient
+from hil.simulator.simulated_rig import connect
 
 
 class SimulatedRig(ServedProcess):

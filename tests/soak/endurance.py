@@ -41,8 +41,8 @@ from hil.config import Config, load_config
 from hil.config.rig import Rig
 from hil.recording import read_trial
 from hil.recording.reader import FILE_NAME
-from hil.simulator.connection import read_endpoints
 from hil.simulator.control_socket import wait_for
+from hil.simulator.simulated_rig import read_endpoints
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))

@@ -17,8 +17,7 @@ from hil.app.driver_factory import DriverFactory, at_endpoints
 from hil.app.warm_up import warm_up
 from hil.config.rig import Rig
 from hil.runtime.clock import LockstepClock
-from hil.simulator.connection import connect
-from hil.simulator.simulated_rig import build_simulated_rig
+from hil.simulator.simulated_rig import build_simulated_rig, connect
 
 
 class Access(Protocol):

@@ -38,8 +38,8 @@ from hil.operator.runtime_folder import read_token
 from hil.processes.disturbances import STALL, late_words
 from hil.recording import read_trial
 from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
-from hil.simulator.connection import read_endpoints, spawn_simulator
 from hil.simulator.control_socket import ControlClient, wait_for
+from hil.simulator.simulated_rig import read_endpoints, spawn_simulator
 
 READY_S, END_S, STOPPED_S = 120.0, 120.0, 0.3
 # From the start of the wheels to the signal [s]; they run for 2 s. Their ramp is slow: on a machine that skips ticks a

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
 
 from hil.config import Config
@@ -43,6 +41,10 @@ from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.recording import OpenRecord
 from models.plant import RigParameters
 from models.statics import NoSteadyStateError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _SCREEN_IN, _PRINT_MM = (12.0, 10.0), (260.0, 150.0)
 _GROUND = "#9a8f7d"

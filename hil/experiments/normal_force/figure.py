@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from hil.config import Config
@@ -41,6 +38,11 @@ from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.recording import OpenRecord
 from hil.simulator.ground_truth import GroundTruth
 from models.statics import spread_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 
 class NormalForceExperiment(DriveExperiment):
@@ -186,6 +188,8 @@ def _scale(axes: Axes, lines: NDArray[np.floating[Any]], *more: float) -> None:
 
 def _wanted_line(form: FigureForm) -> Line2D:
     """What a dotted line means, in a legend."""
+    from matplotlib.lines import Line2D
+
     return Line2D([], [], color="black", ls=":", lw=form.line(1.2), label="wanted")
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from hil.bench.conditions import seconds_used as descendants
 from hil.cli import run
-from hil.simulator.connection import NAMES
+from hil.simulator.simulated_rig import NAMES
 
 pytestmark = pytest.mark.slow
 

@@ -10,8 +10,15 @@ from hil.ipc.shm import ShmError
 from hil.simulator import sampled_memory
 from hil.simulator.memory import CylindersInMemory, SimulatorMemory, WheelsInMemory
 from hil.simulator.plant_process import RealtimePlant
-from hil.simulator.rounds import LONGEST_NS, SHORTEST_NS, PlantRounds
-from hil.simulator.sampled_memory import REMEMBERED, AnalogInMemory, SampledMemory, SamplePublisher
+from hil.simulator.sampled_memory import (
+    LONGEST_NS,
+    REMEMBERED,
+    SHORTEST_NS,
+    AnalogInMemory,
+    PlantRounds,
+    SampledMemory,
+    SamplePublisher,
+)
 
 START_NS = 50_000_000_000
 MS = 1_000_000

@@ -64,8 +64,7 @@ def package(tmp_path: Path) -> Path:
     package = tmp_path / "models"
     package.mkdir()
     (package / "kernels").mkdir()
-    for name in ("compiled.py", "dispatcher.py"):
-        shutil.copy(SOURCE / "kernels" / name, package / "kernels")
+    shutil.copy(SOURCE / "kernels" / "compiled.py", package / "kernels")
     for folder in (package, package / "kernels"):
         (folder / "__init__.py").touch()
     (package / "caller.py").write_text(CALLER)
