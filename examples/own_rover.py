@@ -5,7 +5,7 @@ here the cart; a package that names it by an entry point `rover_hil.rovers` make
 (docs/how-to/add-a-rover.md). Run it with `.venv/bin/python examples/own_rover.py`. It prints:
 
     parametric rover: 105 kg, front to rear wheels 1.25 m
-    its trial: accepted True, peak contact force 160 N
+    its trial: accepted True, peak contact force 163 N
     cart: 38 kg, 10 speeds: 6 of the base, front_left_drive, front_right_drive, rear_left_drive, rear_right_drive
     cart at 70 mm/s against a plane at 60 degrees: 0.067 J
 """

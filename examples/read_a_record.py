@@ -7,7 +7,7 @@ Make a run, and then read it:
 
 It writes `forces.png` into the working folder: forces of the sensors around the impact. Of that run it prints:
 
-    6730 ticks in 6.73 s
+    6732 ticks in 6.73 s
     largest sum of the forces: 87.1 N
     impact at 4.730 s, trial accepted: yes
     largest normal force of front_left: 260 N

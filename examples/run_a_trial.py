@@ -5,7 +5,7 @@ compiled once. It leaves no files;
 `result.save("runs/a")` would (record, summary and figure). It prints:
 
     accepted: True
-    peak contact force of both wheels: 172 N
+    peak contact force of both wheels: 176 N
     effective kinetic energy before the impact: 0.223 J
     drives cut 0.1 ms after the first sample over the threshold
     the sensors' sum is largest 40 ms after the impact

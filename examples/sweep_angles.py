@@ -5,11 +5,11 @@ Run it with `.venv/bin/python examples/sweep_angles.py`; it takes ten seconds an
 trial.angle_deg=40:90:10` (docs/how-to/run-a-campaign.md). A DataFrame needs the extra `export`. It prints:
 
     angle [deg]  peak force [N]  effective kinetic energy [J]
-    40           163             0.128
-    50           171             0.204
-    60           172             0.223
-    70           167             0.191
-    80           149             0.149
+    40           162             0.128
+    50           170             0.204
+    60           176             0.223
+    70           166             0.191
+    80           148             0.149
     90           129             0.114
 """
 
