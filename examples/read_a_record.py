@@ -8,7 +8,7 @@ Make a run, and then read it:
 It writes `forces.png` into the working folder: forces of the sensors around the impact. Of that run it prints:
 
     6732 ticks in 6.73 s
-    largest sum of the forces: 87.1 N
+    largest sum of the forces: 89.0 N
     impact at 4.730 s, trial accepted: yes
     largest normal force of front_left: 260 N
     samples of the sensors: 201900 of top, lower_left, lower_right
