@@ -10,7 +10,7 @@ It writes `forces.png` into the working folder: forces of the sensors around the
     6732 ticks in 6.73 s
     largest sum of the forces: 89.0 N
     impact at 4.730 s, trial accepted: yes
-    largest normal force of front_left: 260 N
+    largest normal force of front_left: 261 N
     samples of the sensors: 201900 of top, lower_left, lower_right
 """
 
