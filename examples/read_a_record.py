@@ -11,7 +11,7 @@ It writes `forces.png` into the working folder: forces of the sensors around the
     largest sum of the forces: 89.0 N
     impact at 4.730 s, trial accepted: yes
     largest normal force of front_left: 261 N
-    samples of the sensors: 201900 of top, lower_left, lower_right
+    samples of the sensors: 201960 of top, lower_left, lower_right
 """
 
 import sys
