@@ -45,7 +45,7 @@ DOORS = (
     "hil.bench.bench_models:bench_models", "hil.bench.bench_rig:bench_rig", "hil.bench.bench_rig:bench_virtual_cuts",
     "hil.campaign.activity:simulate",
     "hil.campaign.workers:check_cluster", "hil.campaign.folder:locked", "hil.cli.operate:_confirm",
-    "hil.operator.client:CommandClient", "hil.simulator.control_socket:read_endpoints",
+    "hil.operator.client:CommandClient", "hil.simulator.simulated_rig:read_endpoints",
     "hil.simulator.stepping.service:StepService", "hil.testing.serving:make",
 )  # fmt: skip
 
