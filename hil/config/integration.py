@@ -33,6 +33,7 @@ class _Contact(NamedTuple):
     #: its longest step [s], from values of the keys in that order; smaller values never shorten it
     step: Callable[..., float]
     others: tuple[str, ...]  #: further keys that it follows from
+    of_ground: bool = True  #: False: only at the obstacle
 
     def longest_s(self) -> float:
         """With the values of the config."""
@@ -76,8 +77,8 @@ def stretch(config: UncheckedConfig) -> int:
     """
     if not config.ground.on_soil:
         return 1
-    soils = [contact for contact in contacts_of(config) if contact.what.startswith("soil")]
-    return max(1, min(_LONGEST_STRETCH, int(0.5e6 * longest_step_s(soils) / config.plant.substep_us)))
+    on_ground = [contact for contact in contacts_of(config) if contact.of_ground]
+    return max(1, int(min(_LONGEST_STRETCH, 0.5e6 * longest_step_s(on_ground) / config.plant.substep_us)))
 
 
 def contacts_of(config: UncheckedConfig) -> list[_Contact]:
@@ -165,7 +166,9 @@ def _obstacle(obstacle: ObstacleConfig, trial: TrialConfig, wheel_kg: float, rov
     elif obstacle.law == "kelvin_voigt":
         values["obstacle.damping_Nspm"] = obstacle.damping_Nspm
     what = f"the plate under a wheel of {wheel_kg:g} kg at {trial.speed_mps:g} m/s"
-    return _Contact(what, values, step, ("obstacle.exponent", "obstacle.restitution", "trial.speed_mps"))
+    return _Contact(
+        what, values, step, ("obstacle.exponent", "obstacle.restitution", "trial.speed_mps"), of_ground=False
+    )
 
 
 def _factor(law: str, restitution: float) -> float:

@@ -31,8 +31,8 @@ from models.vehicle import Scene, VehicleState, address_of_run
 from models.vehicle.invariants import Invariants, check_invariants, make_invariants
 
 # The longest integration step of the twin, but on soil before an impact, where it is the plant's in a steady drive
-# unless it is towed, for then the pull changes from tick to tick. Its fastest oscillation, a leg on the obstacle, is
-# about 30 times slower. Stiffer contacts need a shorter step (hil.config.integration).
+# unless it is towed or walks, for then pull or posture changes from tick to tick. Its fastest oscillation, a leg on the
+# obstacle, is about 30 times slower. Stiffer contacts need a shorter step (hil.config.integration).
 LONGEST_STEP_NS = 500_000
 # Places in the results of what comes before the wheels' values.
 _T_C, _TIME_LEFT, _SPEED, _SPOILT, _OUTSIDE = range(5)
