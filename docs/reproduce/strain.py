@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from campaigns import GROUNDS, MARKS, QUIET, summaries
+from campaigns import GROUNDS, MARKS, QUIET, kept_by_rules, summaries
 from scipy import stats
 from trials import STUDY, Row, Section, new_figure, parameters
 
@@ -26,7 +26,7 @@ def strain_gauges() -> Section:
         for (ground, name), mark in zip(GROUNDS.items(), MARKS, strict=False):
             kept = []
             for (trial, config), one in zip(attempts.items(), found, strict=True):
-                if one["accepted"] and config.ground.kind == ground and one["strain_peak_N"] is not None:
+                if kept_by_rules(one) and config.ground.kind == ground and one["strain_peak_N"] is not None:
                     forces = [float(one[key]) for key in ("peak_force_N", "strain_peak_N", "strain_peak_u95_N")]
                     STUDY.numbers[trial] += forces[1:]
                     kept.append([*forces, _with_friction(config, link)])

@@ -72,7 +72,7 @@ _NOTED = (
         "truth: held across the seat", "capture.held_ns", "capture.across",
         "m, payload across the seat, to port above 0",
     ),
-    _TruthRow(HIT_SPEED, "hit_ns", "hit_speed", "m/s, when a wheel first touched the obstacle"),
+    _TruthRow(HIT_SPEED, "hit_ns", "hit_speed", "m/s, when a wheel first touched an obstacle that the sensors bear"),
     _TruthRow("truth: contact force peak", "hit_ns", "contact_force_peak", "N, largest of the run, both front wheels"),
     _TruthRow("truth: energy at impact", "hit_ns", "hit_energy", "J, T_c of the simulated rig at first touch"),
     _TruthRow(
@@ -83,7 +83,7 @@ _NOTED = (
     _TruthRow(PLATE_PEAK, "plate.onset_s", "plate.peak_N", "N, of the first contact"),
     _TruthRow("truth: sum of sensors' peaks", "plate.onset_s", "plate.sum_of_peaks_N", "N, of the first contact"),
     _TruthRow("truth: sensors' impulse", "plate.end_s", "plate.impulse_Ns", "N s, until the load is 5 % of its peak"),
-    _TruthRow(HEADING, "hit_ns", "hit_heading", "rad, of the rover when a wheel first touched, positive to port"),
+    _TruthRow(HEADING, "hit_ns", "hit_heading", "rad, of the rover then, positive to port"),
     _TruthRow(ACROSS, "hit_ns", "hit_across", "m, starboard wheel to port of where it hits if all is straight"),
     _TruthRow(SLIP, "slip_ns", "slip_force", "N, on what first slipped off an edge of a plate"),
     _TruthRow("truth: cut obeyed", "cut_ns", "", "all drives cut, after the first touch"),
@@ -95,7 +95,7 @@ class GroundTruth:
     """What only a simulated rig can tell; a real one tells nothing, which the defaults are."""
 
     contact_force_peak: float = math.nan  # largest sum of both front wheels' normal forces on the obstacle [N]
-    hit_speed: float = 0.0  # forward speed of the rover when a wheel first touched it [m/s]
+    hit_speed: float = 0.0  # forward speed when a wheel first touched a plate that has the sensors [m/s]
     hit_ns: int | None = None  # when that was [ns], or None; what follows, up to `plate`, is not known without it
     hit_energy: float = math.nan  # effective kinetic energy then [J]
     hit_energy_on_ground: float = math.nan  # the same with the ground's active constraints [J]

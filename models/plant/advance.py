@@ -130,7 +130,7 @@ def advance(parts: BoundArguments[PlantParts], run: int, from_ns: int, to_ns: in
         before = touched.force[PORT], touched.force[STARBOARD], touched.gap[PORT], touched.gap[STARBOARD]
         _fill(gas, cylinder, mounts, state, dt)
         call_at(run, scene, 1, dt)
-        _note_contact(state, log, before, last_ns, begin)
+        _note_contact(sensing, state, log, before, last_ns, begin)
         _note_plate(sensing, state, log, before, begin, (begin - last_ns) * 1e-9)
         _take_samples(sensing, wheel_body, state, log, before, last_ns, begin, end)
         log.counts[LAST_NS] = begin
@@ -246,25 +246,37 @@ def _note_plate(
 
 @kernel
 def _note_contact(
-    state: VehicleState, log: Log, before: tuple[float, float, float, float], last_ns: int, now_ns: int
+    sensing: Sensing | None,
+    state: VehicleState,
+    log: Log,
+    before: tuple[float, float, float, float],
+    last_ns: int,
+    now_ns: int,
 ) -> None:
-    """The peak of the force, and the first touch: where the gap, linear in time, was 0."""
+    """The peak of the force, and the first touch: where the gap, linear in time, was 0.
+
+    With one plate of sensors the first touch is that of its wheel: the other wheel may be ahead, on a plate without.
+    """
     total = 0.0
     for force in state.obstacle.force:
         total += force
     log.ground_truth[PEAK] = max(log.ground_truth[PEAK], total)
-    if total > 0.0 and log.counts[HIT] == 0:
-        since = 0.0
-        for wheel in range(state.obstacle.force.size):
+    one_plate = sensing is not None and (log.volts.shape[1] == TRIANGLE or sensing.piezo.rear_reach > 0.0)
+    watched = range(STARBOARD if one_plate else PORT, state.obstacle.force.size)
+    if log.counts[HIT] == 0:
+        touched, since = False, 0.0
+        for wheel in watched:
+            touched = touched or state.obstacle.force[wheel] > 0.0
             gap, last_gap = state.obstacle.gap[wheel], before[2 + wheel]
             if gap < 0.0 <= last_gap:
                 since = max(since, gap / (gap - last_gap))
-        log.counts[HIT], log.counts[HIT_NS] = 1, now_ns - int(since * (now_ns - last_ns))
-        log.ground_truth[HIT_SPEED] = state.v[0]
-        for a in range(log.hit_q.size):
-            log.hit_q[a] = state.q[a]
-        for a in range(log.hit_v.size):
-            log.hit_v[a] = state.v[a]
+        if touched:
+            log.counts[HIT], log.counts[HIT_NS] = 1, now_ns - int(since * (now_ns - last_ns))
+            log.ground_truth[HIT_SPEED] = state.v[0]
+            for a in range(log.hit_q.size):
+                log.hit_q[a] = state.q[a]
+            for a in range(log.hit_v.size):
+                log.hit_v[a] = state.v[a]
 
 
 def make_log(state: VehicleState, channels: int) -> Log:

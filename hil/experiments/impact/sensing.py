@@ -200,8 +200,8 @@ _IF = "judged_without"  # of a rig with instruments of motion
 
 RESULTS = (
     SummaryKey("angle_deg", "inclination of the obstacle", "obstacle angle", 1, "°"),
-    SummaryKey("impact_speed_mps", "forward speed when a wheel first touched the obstacle", "impact speed", 1, "mm/s",
-        1e3, main="impact speed"),
+    SummaryKey("impact_speed_mps", "forward speed when a wheel first touched an obstacle that the sensors bear",
+        "impact speed", 1, "mm/s", 1e3, main="impact speed"),
     SummaryKey("peak_force_N, peak_force_u95_N", "largest sum of the sensors over time, vibration removed: the best "
         "estimate ([why](../explanation/sensing.md#which-peak-leads)); `..._u95_...`, of all keys, is the half-width "
         "of the 95 % interval. One wheel with a triangle or links, both with bumpers. Where `peak_force_u95_N` is null "

@@ -27,10 +27,10 @@ def plant_of(*settings: str) -> Plant:
 
 
 def drive(plant: Plant, most_s: float = 4.0, speed: float = 0.4) -> Plant:
-    """Until a wheel touches the obstacle."""
+    """Until a wheel touches the obstacle; the plane with the sensors is in front of the starboard wheel."""
     plant.set_drives((speed,) * 6, cut=False)
     tick = 0
-    while plant.hit_ns is None and tick < most_s * 1000:
+    while not plant._state.obstacle.force.any() and tick < most_s * 1000:
         tick += 1
         plant.advance(tick * S // 1000)
     return plant
@@ -44,13 +44,33 @@ def test_a_rover_that_stands_askew_hits_where_its_heading_leads(heading_deg):
     across = -HALF_TRACK if leads == STARBOARD else HALF_TRACK
     ahead, left = math.cos(heading), math.sin(heading)
     way = (FRONT + 0.1 - FRONT * ahead + across * left) / ahead
-    assert plant.hit_ns * 1e-9 == pytest.approx(way / 0.07, abs=2e-3)
+    assert plant.t_ns * 1e-9 == pytest.approx(way / 0.07, abs=2e-3)
     contact = plant._state.obstacle
     assert (contact.force > 0.0).tolist() == [leads == 0, leads == STARBOARD]
+    if leads != STARBOARD:
+        assert plant.hit_ns is None, "the wheel of the sensors has touched nothing yet"
+        return
+    assert plant.hit_ns == pytest.approx(plant.t_ns, abs=2_000_000)
     assert plant.hit_askew[0] == pytest.approx(heading, abs=1e-4)
     starboard = (way + FRONT) * left - HALF_TRACK * ahead
     assert plant.hit_askew[1] == pytest.approx(starboard + HALF_TRACK, abs=2e-4)
     assert contact.point[leads, 0] == pytest.approx((way + FRONT) * left + across * ahead, abs=2e-4)
+
+
+BUMPER = ["daq.layout=bumper", "daq.channels=[{name: front_left}, {name: front_right}]"]
+
+
+@pytest.mark.parametrize("layout", [[], BUMPER], ids=["triangle", "bumper"])
+def test_the_hit_is_that_of_the_first_wheel_that_the_sensors_watch(layout):
+    """A rover that heads to starboard hits with its port wheel first, which only bumpers watch."""
+    plant = drive(plant_of("plant.veer.heading_deg=-0.3", *layout))
+    first_ns = plant.t_ns
+    while plant.plate is None and plant.t_ns < 4 * S:
+        plant.advance(plant.t_ns + S // 1000)
+    assert plant.hit_ns == pytest.approx(round(plant.plate.onset_s * 1e9), abs=200_000)
+    assert (plant.hit_ns > first_ns + 50_000_000) is (layout != BUMPER)
+    slowed = plant.hit_speed < 0.97 * 0.07
+    assert slowed is (layout != BUMPER)
 
 
 def test_the_sensors_stay_where_a_straight_rover_would_hit():
