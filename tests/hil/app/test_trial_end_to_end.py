@@ -213,6 +213,7 @@ def test_any_loop_rate_completes_with_the_same_physics_and_its_own_latency_bound
     assert run.summary["accepted"] is True
     assert run.summary["cut_latency_ms"] <= 2.0 + 1e3 / rate_hz + 2 / 30
     usual = trial(*QUICK).summary
+    assert usual["reasons"] == []
     assert run.summary["contact_force_peak_N"] == pytest.approx(usual["contact_force_peak_N"], rel=0.05)
     assert run.summary["effective_kinetic_energy_J"] == pytest.approx(usual["effective_kinetic_energy_J"], rel=0.02)
 
