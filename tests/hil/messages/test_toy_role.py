@@ -243,8 +243,8 @@ series = {one["name"]: one["unit"] for one in page["series"]}
 assert (series["flash"], series["lamp_on"], series["seen_lx/left"]) == ("1", "1", "lx")
 assert page["limits"]["lamp_age_ms"] == 200.0
 bounds, rows = ReactionTimes(config), FAULT_TABLE
-assert rows[Fault.SENSOR_STALE].by_device(bounds)["lamp"] == 201.0
-assert rows[Fault.LINK_LOST].by_device(bounds)["strobe"] == 1.0
+assert rows[Fault.SENSOR_STALE].bounds(bounds)["lamp"] == 201.0
+assert rows[Fault.LINK_LOST].bounds(bounds)["strobe"] == 1.0
 assert "strobe: when they are next written" in page["faults"]["13"]["bound"]
 """
 
