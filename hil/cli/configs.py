@@ -17,7 +17,7 @@ from typing import Annotated, Literal
 import typer
 
 from hil.cli.run_options import AsJson, ConfigOptions, progress, with_groups
-from hil.cli.terminal import USAGE, complain, show, usage_errors
+from hil.cli.terminal import USAGE, complain, say, show, usage_errors
 
 # By the value of `rig` in a config.
 _NEEDS = {
@@ -75,9 +75,9 @@ def configs(
         complain(f"{target} cannot be written: {error.strerror}")
         raise typer.Exit(USAGE) from None
     config, *others = files
-    print(f"copied to {config}: edit it, then for example `hil {_first_command(shipped[name], name)} {config}`")
+    say(f"copied to {config}: edit it, then for example `hil {_first_command(shipped[name], name)} {config}`")
     for target in others:
-        print(f"it reads {target}, which is copied too")
+        say(f"it reads {target}, which is copied too")
 
 
 def _print_keys(section: str) -> None:
@@ -178,22 +178,22 @@ def import_rover(
         )  # fmt: skip
         return
     com = ", ".join(f"{place:.3f}" for place in look.com)
-    print(f"{files.name}: {look.rover.mass:.6g} kg, {len(look.rover.wheel_names)} wheels, {look.rover.nv} speeds")
-    print(f"centre of mass: {com} m (x forward, y to port, z over the ground)")
-    print(f"joints: {joints_in_words(look.rover)}")
+    say(f"{files.name}: {look.rover.mass:.6g} kg, {len(look.rover.wheel_names)} wheels, {look.rover.nv} speeds")
+    say(f"centre of mass: {com} m (x forward, y to port, z over the ground)")
+    say(f"joints: {joints_in_words(look.rover)}")
     for note in notes:
-        print(f"note: {note}")
+        say(f"note: {note}")
     show(wheels_table(look, found.wheel_links))
     if look.loads_N is None:
         complain(
             f"warning: it does not stand on the config's ground: {look.why}; lock joints that do not turn: rover.locks"
         )
     tips = ", ".join(f"{way} {angle:.1f}" for way, angle in look.tips_deg.items()) or "none, its wheels span no area"
-    print(f"tips over, its joints held, at slopes of [deg]: {tips}")
-    print(f"effective kinetic energy at {config.trial.speed_mps:g} m/s, no ground")
+    say(f"tips over, its joints held, at slopes of [deg]: {tips}")
+    say(f"effective kinetic energy at {config.trial.speed_mps:g} m/s, no ground")
     show(energy_table(look.energy))
-    print(peak_in_words(look.energy))
-    print(f"wrote {files.config}, {files.urdf}, {files.sketch}: next, `hil trial {files.config}`")
+    say(peak_in_words(look.energy))
+    say(f"wrote {files.config}, {files.urdf}, {files.sketch}: next, `hil trial {files.config}`")
 
 
 @rover.command("export")
@@ -224,6 +224,6 @@ def export_rover(
     except (OSError, ValueError) as error:
         complain(f"{path}: {getattr(error, 'strerror', None) or error}")
         raise typer.Exit(USAGE) from None
-    print(f"{path}: rover {config.rover.type} of {config.name}")
+    say(f"{path}: rover {config.rover.type} of {config.name}")
     for one in missing:
-        print(f"note: {one}")
+        say(f"note: {one}")

@@ -169,8 +169,8 @@ def test_a_table_in_a_pipe_or_a_narrow_terminal_cuts_no_key(
     narrow = shown()
     assert max(map(len, narrow.splitlines())) <= 40
     assert "…" not in narrow
-    letters = "".join(line.split("│")[1].strip() for line in narrow.splitlines() if line.count("│") > 2)
-    assert letters == key
+    assert key in "".join(narrow.split())
+    assert "pressure_channels." in narrow  # broken behind a sign, not within a name
 
 
 def test_what_grpc_would_print_itself_is_off() -> None:
