@@ -16,7 +16,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from hil.cli.run_options import INTERRUPTED, AsJson, BatchOptions, Out, Unverified, running, with_groups
+from hil.cli.run_options import INTERRUPTED, AsJson, BatchOptions, Out, Unverified, complete_plan, running, with_groups
 from hil.cli.terminal import FAULT, USAGE, complain, say, show, usage_errors
 from hil.cli.trial import spread_cells
 
@@ -32,7 +32,12 @@ if TYPE_CHECKING:
 @with_groups
 def campaign(
     options: BatchOptions,
-    plan: Annotated[str, typer.Option("--plan", metavar="PLAN", help="A YAML file, or a shipped plan, like thesis.")],
+    plan: Annotated[
+        str,
+        typer.Option(
+            "--plan", metavar="PLAN", help="A YAML file, or a shipped plan, like thesis.", autocompletion=complete_plan
+        ),
+    ],
     figures: Annotated[bool, typer.Option("--figures", help="Draw a figure of each trial.")] = False,
     summaries_only: Annotated[bool, typer.Option("--summaries-only", help="Keep no folder of each trial.")] = False,
     ask: Annotated[bool, typer.Option("--ask", help="Ask an operator on a simulated rig, too: a rehearsal.")] = False,

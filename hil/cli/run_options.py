@@ -27,11 +27,44 @@ if TYPE_CHECKING:
     from hil.config import Config
 
 
-ConfigSource = Annotated[str, typer.Argument(metavar="CONFIG", help="A YAML file, or a shipped config (hil configs).")]
+def complete_config(incomplete: str) -> list[str]:
+    """For the shell: shipped configs; where none fits, it completes the names of files."""
+    from hil.config import shipped_configs
+
+    return [name for name in shipped_configs() if name.startswith(incomplete)]
+
+
+def complete_plan(incomplete: str) -> list[str]:
+    """For the shell: shipped plans of campaigns."""
+    from hil.campaign.plan import shipped_plans
+
+    return [name for name in shipped_plans() if name.startswith(incomplete)]
+
+
+def complete_shipped(incomplete: str) -> list[str]:
+    """For the shell: what can be copied."""
+    return complete_config(incomplete) + complete_plan(incomplete)
+
+
+def complete_key(incomplete: str) -> list[str]:
+    """For the shell: keys of a config."""
+    from hil.config.error_messages import config_keys
+
+    return [f"{key}=" for key in config_keys() if key.startswith(incomplete)]
+
+
+ConfigSource = Annotated[
+    str,
+    typer.Argument(
+        metavar="CONFIG", help="A YAML file, or a shipped config (hil configs).", autocompletion=complete_config
+    ),
+]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Run folder; must be empty.")]
 Overrides = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="a.b=VALUE", help="Replace a value of the config; repeatable."),
+    typer.Option(
+        "--set", metavar="a.b=VALUE", help="Replace a value of the config; repeatable.", autocompletion=complete_key
+    ),
 ]
 Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Replace the config's seed.")]
 Clock = Annotated[

@@ -96,12 +96,13 @@ _ROWS = 200
 def show(table: Table, widest: int = _WIDE) -> None:
     """Print a table on stdout, at most as wide as the terminal.
 
-    Cells are wrapped between words, and long words behind a sign. Where the columns have no room for that, each row is
-    printed as a list: its first cell, and under it every other one with the heading of its column.
+    Cells are wrapped between words, and long words behind a sign, but in a column that is `no_wrap`. Where the columns
+    have no room for that, each row is printed as a list: its first cell, and under it every other one with the
+    heading of its column.
     """
     console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else widest, highlight=False)
     for column in table.columns:
-        column.overflow, column.no_wrap = "fold", False
+        column.overflow = "fold"
         if isinstance(column.header, str):
             column.header = Text(column.header)  # a unit, [deg], is no markup
         column._cells = [console.render_str(cell) if isinstance(cell, str) else cell for cell in column.cells]
@@ -120,11 +121,16 @@ def _fit(console: Console, table: Table) -> bool:
     Rich alone takes the same share from all, and breaks the keys of a config in a column of few words.
     """
     columns = [[str(cell) for cell in (column.header, *column.cells)] for column in table.columns]
-    widths = [max((_least(word) for text in texts for word in text.split()), default=1) for texts in columns]
+    words = [" ".join(texts).split() or ["-"] for texts in columns]
+    widths = [max(map(len, each)) for each in words]
     wanted = [max(cell_len(line) for text in texts for line in (text or " ").split("\n")) for texts in columns]
-    spare = console.width - (1 + table.padding[1] + table.padding[3]) * len(widths) - 1 - sum(widths)
-    if spare >= sum(wanted) - sum(widths):
+    room = console.width - (1 + table.padding[1] + table.padding[3]) * len(widths) - 1
+    if sum(wanted) <= room:
         return True
+    if sum(widths) > room:
+        for place, column in enumerate(table.columns):
+            widths[place] = widths[place] if column.no_wrap else max(map(_least, words[place]))
+    spare = room - sum(widths)
     if spare < 0:
         return False
     while spare:
