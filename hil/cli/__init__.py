@@ -21,6 +21,7 @@ from hil.cli.client import command, keys
 from hil.cli.configs import configs, rover
 from hil.cli.energy import activity, energy, path
 from hil.cli.identify import identify, validate
+from hil.cli.init import init
 from hil.cli.operate import jog, operate, valve
 from hil.cli.runs import explain, export, faults, note, render, runs
 from hil.cli.sim import serve, sim
@@ -69,7 +70,7 @@ _GROUPS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
     "Rig": (check, devices, calibrate, jog, valve, operate, command, keys),
     "Runs": (runs, note, report, compare, export, render, view, verify, replay, recover),
     "Analysis": (energy, path, activity, identify, validate, open_foreign),
-    "Your own parts": (configs, rover, serve, sim),
+    "Your own parts": (configs, init, rover, serve, sim),
     "Machine": (bench, faults, explain),
 }
 _NAMES: dict[Callable[..., None] | typer.Typer, str] = {

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import ExitStack
 from itertools import takewhile
 from pathlib import Path
@@ -91,7 +92,6 @@ def _copy(wanted: str) -> None:
     """Copy a config, with the files that it names, or a plan."""
     from hil.campaign.plan import shipped_plans
     from hil.config import shipped_configs
-    from hil.config.files import replacing
     from hil.config.loading import nearest, shipped_files, shipped_name
 
     name, shipped = shipped_name(wanted).rpartition("/")[2], shipped_configs()
@@ -109,6 +109,17 @@ def _copy(wanted: str) -> None:
     else:
         complain(f"no shipped config or plan {wanted!r}; shipped{nearest(name, [*shipped, *plans])}")
         raise typer.Exit(USAGE)
+    write_new(files)
+    made, *others = files
+    say(f"copied to {made}: edit it, then for example `{first}`")
+    for target in others:
+        say(f"it reads {target}, which is copied too")
+
+
+def write_new(files: Mapping[Path, str]) -> None:
+    """Write all files, or none: one that exists is not changed. Ends the command with a sentence if one cannot be."""
+    from hil.config.files import replacing
+
     for target in files:
         if target.exists():
             complain(f"{target} already exists and is not changed: rename it, or copy in another folder")
@@ -116,15 +127,11 @@ def _copy(wanted: str) -> None:
     try:
         with ExitStack() as all_or_none:
             for target, text in files.items():
-                target.parent.mkdir(exist_ok=True)
+                target.parent.mkdir(parents=True, exist_ok=True)
                 all_or_none.enter_context(replacing(target, new=True)).write_text(text, encoding="utf-8")
     except OSError as error:
         complain(f"{target} cannot be written: {error.strerror}")
         raise typer.Exit(USAGE) from None
-    made, *others = files
-    say(f"copied to {made}: edit it, then for example `{first}`")
-    for target in others:
-        say(f"it reads {target}, which is copied too")
 
 
 def _print_keys(section: str) -> None:

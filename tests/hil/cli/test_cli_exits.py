@@ -219,7 +219,10 @@ def test_configs_copies_one_to_edit_and_never_over_another(capsys: pytest.Captur
 
 @pytest.mark.parametrize(
     ("plan", "command", "key"),
-    [("laboratory", "hil campaign CONFIG --plan laboratory.yaml", "angles_deg"), ("one_sol", "hil activity", "activities")],
+    [
+        ("laboratory", "hil campaign CONFIG --plan laboratory.yaml", "angles_deg"),
+        ("one_sol", "hil activity", "activities"),
+    ],
 )
 def test_a_plan_is_copied_to_edit(plan, command, key, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["configs", "--copy", plan]) == 0
