@@ -56,7 +56,8 @@ class DrawingInputs(TextlineDevice):
 
 time, wheels = VirtualTime(), Wheels()
 host = VirtualHost(time)
-line = Line(Path("/dev/text"), DrawingInputs(wheels, 6, timeout_ms=100), 115200, terminal=host.terminal)
+device = DrawingInputs(wheels, 6, timeout_ms=100)  # type: ignore[arg-type]  # it needs no more of the axles
+line = Line(Path("/dev/text"), device, 115200, terminal=host.terminal)
 VirtualLines(time, {"text": line}, host.ports)
 section = TEXTLINE.settings(driver="textline", port="/dev/text", rate_hz=100)
 drives = TEXTLINE.make(section, rig_setup(load_config("sim_impact")), host)
