@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from hil.analysis.compare import Comparison
     from hil.analysis.statistics import MeanDifference
     from hil.campaign.plan import Plan
+    from hil.campaign.progress import ProgressBar
     from hil.campaign.run import CampaignOrder
-    from hil.cli.run_options import ProgressBar
     from hil.config import Config
 
 

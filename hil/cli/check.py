@@ -14,13 +14,13 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from hil.campaign.progress import ProgressBar
 from hil.cli.run_options import (
     AsJson,
     ConfigOptions,
     Endpoints,
     Out,
     Overrides,
-    ProgressBar,
     Unverified,
     config_from,
     progress,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from hil.campaign.progress import ProgressBar
 from hil.cli.run_options import AsJson, Cluster, Out, Unverified, progress
 from hil.cli.terminal import say, show, usage_errors
 
@@ -138,8 +139,8 @@ def soil(
     from hil.config.files import write_whole
     from hil.recording.run_folder import run_folder
 
-    with usage_errors(NoSuchTestsError):
-        found = validate_soil(source or ())
+    with usage_errors(NoSuchTestsError), ProgressBar("wheels") as bar:
+        found = validate_soil(source or (), bar.done)
     with usage_errors():
         folder = run_folder(out, "soil", "validate")
     text = json.dumps(as_json_of(found), indent=1, allow_nan=False)

@@ -13,15 +13,14 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from hil.campaign.progress import ProgressBar
 from hil.cli.run_options import (
     AsJson,
     ConfigSource,
     JsonFile,
     Overrides,
-    ProgressBar,
     Unverified,
     config_from,
-    progress,
     writable,
     write,
 )
@@ -338,7 +337,8 @@ def faults(
         short = SHORT_TRIAL if given.experiment == "impact" else ()
         whole = config_from(config, [*(overrides or ()), *IN_LOCKSTEP], None, None)
         effective = config_from(config, [*(overrides or ()), *IN_LOCKSTEP, *short], None, None)
-    results, left_out = inject_all(all_cases(effective, whole), rows, progress)
+    with ProgressBar("faults injected") as bar:
+        results, left_out = inject_all(all_cases(effective, whole), rows, bar.done)
     write(json_file, [result.row() for result in results])
     _show(results, left_out, effective.name)
     if not all(result.ok for result in results):

@@ -11,7 +11,7 @@ from drivers.messages import DriveCommand
 from drivers.registry import driver_names
 from drivers.sim.protocol.plant_ports import PlantPorts
 from hil.testing import VirtualBench
-from hil.testing.template.entry import TEXTLINE
+from hil.testing.template.entry import TEXTLINE, TextlineSection
 from hil.testing.wheels import Cylinders, Wheel, Wheels
 
 SETUP = RigSetup(wheels=("left", "right"))
@@ -23,7 +23,7 @@ Bench = tuple[VirtualBench, Any, Wheels]
 def bench(virtual_bench: VirtualBench) -> Iterator[Bench]:
     """The bench, the driver, and the wheels that its simulated device turns."""
     wheels = Wheels([Wheel(virtual_bench.now_ns) for _ in SETUP.wheels])
-    section = TEXTLINE.settings(driver="textline", rate_hz=100)
+    section = TextlineSection(driver="textline", rate_hz=100)
     ports = TEXTLINE.simulated_ports(section, SETUP, PlantPorts(wheels, Cylinders(virtual_bench.now_ns)))
     with ExitStack() as stack:
         line = virtual_bench.connect("textline", ports["textline"], stack)

@@ -27,7 +27,7 @@ class TextlineSection(DrivesSection):
     timeout_ms: int = Field(100, ge=50, le=1000, description="without a line for so long the drives stop by themselves")
 
 
-class TextlineType(DrivesType[TextlineSection]):
+class _TextlineType(DrivesType[TextlineSection]):
     """Wheel drives that speak one line of text."""
 
     name = "textline"
@@ -70,4 +70,4 @@ class TextlineType(DrivesType[TextlineSection]):
         return {"textline": SimulatedPort(device, section.baud, 100_000)}
 
 
-TEXTLINE = TextlineType()
+TEXTLINE = _TextlineType()
