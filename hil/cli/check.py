@@ -26,7 +26,7 @@ from hil.cli.run_options import (
     progress,
     with_groups,
 )
-from hil.cli.terminal import FAULT, REFUSED, SENTENCES, USAGE, complain, say, show, usage_errors
+from hil.cli.terminal import FAULT, REFUSED, USAGE, complain, say, show, usage_errors
 
 if TYPE_CHECKING:
     from hil.analysis.recovery import Recovered
@@ -182,6 +182,8 @@ def _span(names: tuple[str, ...]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} to {Path(names[-1]).name}, {len(names)}"
 
 
+# Of the table of `hil verify` without a terminal: its sentences would make it 200 wide.
+_WIDEST = 120
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
 
 
@@ -198,7 +200,7 @@ def verify(run: Run, as_json: AsJson = False) -> None:
     with usage_errors(), ProgressBar("ticks run again") as bar:
         checks = verify_run(run, bar.done)
     good = all(check.ok for check in checks)
-    show_checks(checks, f"{run}: {'verified' if good else 'NOT VERIFIED'}", as_json, widest=SENTENCES)
+    show_checks(checks, f"{run}: {'verified' if good else 'NOT VERIFIED'}", as_json, widest=_WIDEST)
     if not good:
         raise typer.Exit(FAULT)
 

@@ -24,7 +24,7 @@ from hil.cli.run_options import (
     writable,
     write,
 )
-from hil.cli.terminal import FAULT, SENTENCES, USAGE, complain, say, show, usage_errors
+from hil.cli.terminal import FAULT, USAGE, complain, say, show, usage_errors
 from hil.cli.trial import is_campaign
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def explain(
         table = Table("fault", "name", "watched", "reaction", title="fault table")
         for entry in FAULT_TABLE.values():
             table.add_row(*map(Text, (str(entry.number), entry.name, entry.watched, entry.reaction)))
-        show(table, SENTENCES)
+        show(table)
 
 
 def show_row(row: FaultRow) -> None:

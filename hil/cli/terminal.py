@@ -84,8 +84,6 @@ def usage_errors(*others: type[Exception]) -> Iterator[None]:
 
 # Width without a terminal and without COLUMNS: a table is then as wide as its content.
 _WIDE = 10_000
-# The same of a table of sentences: they would make it several hundred wide.
-SENTENCES = 120
 # A longer word may be broken, behind one of these signs; a key, a path and the name of a run stay readable.
 _LONG = 16
 _PIECE = re.compile(r"[^./_@:,=-]*[./_@:,=-]+|[^./_@:,=-]+")
