@@ -1,9 +1,9 @@
 """Wheel drives of a package of one's own, against their simulated device.
 
-The package is tests/example_package, in three short files: `entry.py` (settings, checks, factory), `drives.py` (the
-driver) and `simulated.py` (the device). This program connects driver and device by a serial line in virtual time, and
-shows each line of text. Run it with
-`PYTHONPATH=tests/example_package .venv/bin/python examples/own_driver.py`. It prints:
+The driver is the one that `hil init driver textline` writes, in three short files: `entry.py` (settings, checks,
+factory), `drives.py` (the driver) and `simulated.py` (the device). This program connects driver and device by a serial
+line in virtual time, and shows each line of text. Run it with
+`.venv/bin/python examples/own_driver.py`. It prints:
 
     C                                                        0.00000 0.00000 0.00000 0.00000 0.00000 0.00000
     C                                                        0.00000 0.00000 0.00000 0.00000 0.00000 0.00000
@@ -14,9 +14,6 @@ shows each line of text. Run it with
 
 from pathlib import Path
 
-from rover_hil_example.entry import TEXTLINE  # the entry point: docs/how-to/add-a-driver.md
-from rover_hil_example.simulated import TextlineDevice
-
 from drivers.messages import DriveCommand
 from drivers.sim.protocol.line import Line
 from drivers.sim.virtual.host import VirtualHost
@@ -24,6 +21,8 @@ from drivers.sim.virtual.schedule import VirtualTime
 from drivers.sim.virtual.serial import VirtualLines
 from hil.config import load_config
 from hil.config.rig_setup import rig_setup
+from hil.testing.template.entry import TEXTLINE  # the entry point: docs/how-to/add-a-driver.md
+from hil.testing.template.simulated import TextlineDevice
 
 
 class Wheels:
@@ -45,7 +44,7 @@ class Wheels:
         return self.speeds[wheel]
 
 
-class DrawingInputs(TextlineDevice):  # type: ignore[misc]  # the example package is not typed
+class DrawingInputs(TextlineDevice):
     """The simulated device, showing each request and its answer."""
 
     def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:
@@ -57,7 +56,8 @@ class DrawingInputs(TextlineDevice):  # type: ignore[misc]  # the example packag
 
 time, wheels = VirtualTime(), Wheels()
 host = VirtualHost(time)
-line = Line(Path("/dev/text"), DrawingInputs(wheels, 6, timeout_ms=100), 115200, terminal=host.terminal)
+device = DrawingInputs(wheels, 6, timeout_ms=100)  # type: ignore[arg-type]  # it needs no more of the axles
+line = Line(Path("/dev/text"), device, 115200, terminal=host.terminal)
 VirtualLines(time, {"text": line}, host.ports)
 section = TEXTLINE.settings(driver="textline", port="/dev/text", rate_hz=100)
 drives = TEXTLINE.make(section, rig_setup(load_config("sim_impact")), host)

@@ -8,7 +8,7 @@ Arming, faults, the operator's stop, the limiter and the record are those of eve
     faults: none
 
 In a package that names this class by an entry point (docs/how-to/add-a-driver.md) `hil run` takes it from a config. Its
-own settings and its own part of the summary are in tests/example_package/rover_hil_example/spin.py.
+own settings and its own part of the summary are in the one that `hil init experiment NAME` writes.
 """
 
 from enum import IntEnum

@@ -1,4 +1,7 @@
-"""A package of somebody else's brings a driver, experiments and a rover: installed, it needs no change of ours."""
+"""Packages of somebody else's bring drivers, experiments and a rover: installed, they need no change of ours.
+
+Driver `textline` and experiment `spin` are what `hil init` writes.
+"""
 
 from __future__ import annotations
 
@@ -39,12 +42,16 @@ def installed(tmp_path_factory):
     """Runs Python where the package is installed."""
     source, target = tmp_path_factory.mktemp("source") / "package", tmp_path_factory.mktemp("target")
     source.mkdir()
+    written = tmp_path_factory.mktemp("written")
+    for kind, name in (("driver", "textline"), ("experiment", "spin")):
+        subprocess.run([sys.executable, "-m", "hil.cli", "init", kind, name], cwd=written, check=True)
     for file in SOURCE.rglob("*"):  # a build leaves folders beside its sources
         if file.suffix in (".py", ".toml"):
             (source / file.relative_to(SOURCE)).parent.mkdir(exist_ok=True)
             (source / file.relative_to(SOURCE)).write_bytes(file.read_bytes())
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
-    subprocess.run([*pip, "--target", str(target), str(source)], check=True, capture_output=True)
+    packages = map(str, (source, written / "textline", written / "spin"))
+    subprocess.run([*pip, "--target", str(target), *packages], check=True, capture_output=True)
 
     def run(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         environment = os.environ | {"PYTHONPATH": str(target)}
@@ -52,7 +59,15 @@ def installed(tmp_path_factory):
             [sys.executable, "-P", *arguments], env=environment, capture_output=True, text=True, check=check
         )
 
+    run.written = written
     return run
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "tests"), [("textline", 3), ("spin", 2)])
+def test_the_tests_that_hil_init_writes_pass(installed, name, tests):
+    done = installed("-m", "pytest", "-q", "-p", "no:cacheprovider", str(installed.written / name))
+    assert f"{tests} passed" in done.stdout
 
 
 @pytest.mark.slow

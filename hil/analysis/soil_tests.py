@@ -8,7 +8,7 @@ sinkage over the measured one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -96,15 +96,21 @@ def read_corpus() -> dict[str, SoilTests]:
     return found
 
 
-def validate(names: Sequence[str] = ()) -> dict[str, list[Predicted]]:
-    """Every prediction of tests; a wheel takes some seconds of processor time.
+def validate(
+    names: Sequence[str] = (), done: Callable[[int, int], object] = lambda *_: None
+) -> dict[str, list[Predicted]]:
+    """Every prediction of tests; a wheel takes some seconds of processor time, and `done` is told how many are made.
 
     Raises NoSuchTestsError: a name is not in the corpus.
     """
     corpus = read_corpus()
     if wrong := [name for name in names if name not in corpus]:
         raise NoSuchTestsError(f"no tests {', '.join(wrong)}; allowed: {', '.join(corpus)}")
-    return {name: list(predictions(corpus[name], corpus)) for name in names or corpus}
+    found: dict[str, list[Predicted]] = {}
+    for name in names or corpus:
+        found[name] = list(predictions(corpus[name], corpus))
+        done(len(found), len(names or corpus))
+    return found
 
 
 def predictions(tests: SoilTests, corpus: Mapping[str, SoilTests]) -> Iterator[Predicted]:

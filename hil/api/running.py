@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -17,6 +15,7 @@ from hil.api.notebook import shown_in_cell
 from hil.api.result import Result, frame_of, html_table
 from hil.app.run import run_experiment
 from hil.app.warm_up import warm_up
+from hil.campaign.progress import ProgressBar, write_line
 from hil.campaign.sweep import SweepRun, expand, sweep_row
 from hil.campaign.trial import Job
 from hil.campaign.trial import TrialResult as RunOfMany
@@ -78,12 +77,7 @@ def lines_to(progress: Progress) -> Iterator[Callable[[str], None]]:
         finally:
             cell.update({"text/plain": ""}, raw=True)
     else:
-        yield _to_terminal
-
-
-def _to_terminal(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()
+        yield write_line
 
 
 def _void(_: object) -> None:
@@ -146,18 +140,45 @@ class Sweep:
     Args:
         name: of the config.
         over: values by key.
-        rows: of the runs.
+        runs: all of them, with their configs.
 
     Attributes:
         over: values by key, as given.
-        rows: of each run: its number, its values, whether it is accepted and why not, the numbers of its summary.
+        rows: of each run that is done: its number, its values, whether it is accepted and why not, the numbers of its
+            summary.
     """
 
-    def __init__(self, name: str, over: Mapping[str, list[Any]], rows: list[dict[str, Any]]) -> None:
-        self._name, self.over, self.rows = name, over, rows
+    def __init__(self, name: str, over: Mapping[str, list[Any]], runs: Sequence[SweepRun]) -> None:
+        self._name, self.over, self._runs = name, over, runs
+        self.rows: list[dict[str, Any]] = []
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def resume(self, workers: int | None = None, progress: Progress = False) -> Sweep:
+        """Make the runs that are not done yet, as `hil.sweep` does; this sweep, with the new rows."""
+        rows = {row["number"]: row for row in self.rows}
+        pending = [run for run in self._runs if run.number not in rows]
+        if not pending:
+            return self
+        in_lockstep = pending[0].config.clock == "lockstep"
+        count = 1 if not in_lockstep else workers or len(os.sched_getaffinity(0))
+        kinds = one_of_each_kind([run.config for run in pending])
+        with lines_to(progress) as say, ProgressBar("runs", None if say is write_line else say, _EVERY_S) as bar:
+
+            def take(run: SweepRun, result: RunOfMany) -> None:
+                rows[run.number] = sweep_row(run, result.summary)
+                bar.done(len(rows), len(self._runs))
+
+            jobs = ((run, Job(run.config.model_dump_json(), "summary")) for run in pending)
+            pool = this_process if count == 1 else partial(process_pool, count)
+            try:
+                run_jobs(partial(pool, kinds, bar.text), jobs, take, lambda: False)
+            except KeyboardInterrupt:
+                write_line(f"hil.sweep interrupted: {len(rows)} of {len(self._runs)} runs are done; resume() goes on")
+            finally:
+                self.rows = [rows[number] for number in sorted(rows)]
+        return self
 
     def to_dataframe(self) -> DataFrame:
         """A row for each run, index its number. Raises MissingPackageError: pandas is not installed."""
@@ -171,8 +192,9 @@ class Sweep:
         return html_table(f"sweep of {self._name}", [*rows, ("runs", self._in_words())])
 
     def _in_words(self) -> str:
-        accepted = sum(bool(row["accepted"]) for row in self.rows)
-        return f"{len(self.rows)} runs over {', '.join(self.over)}, {accepted} accepted"
+        accepted, missing = sum(bool(row["accepted"]) for row in self.rows), len(self._runs) - len(self.rows)
+        pending = f", {missing} not done" if missing else ""
+        return f"{len(self.rows)} runs over {', '.join(self.over)}, {accepted} accepted{pending}"
 
 
 def sweep(
@@ -180,12 +202,14 @@ def sweep(
 ) -> Sweep:
     """Run a config over the product of values of its keys, the last key changing first; only summaries are kept.
 
+    Ctrl-C, or the notebook's interrupt, ends it with the runs that are done; `resume` of the sweep makes the others.
+
     Args:
         config: of a simulated rig, or the name or file of one (`hil.load`).
         over: values by dotted key: {"trial.angle_deg": range(40, 91, 5), "seed": [1, 2, 3]}.
         workers: processes that make runs; None: one for each processor. Against the wall clock (`clock: realtime`) one
             run is made after the other, in this process.
-        progress: see `hil.run`.
+        progress: see `hil.run`; in a terminal also a bar with the time left.
 
     Raises:
         ConfigError: the problems of all runs, each once: nothing has run then.
@@ -202,22 +226,7 @@ def sweep(
     values, runs = _expanded(config, over)
     if config.clock != "lockstep" and (workers or 1) > 1:
         raise ConfigError(config.name, [Problem("workers", str(workers), "1, or clock: lockstep")], "sweep of config")
-    count = 1 if config.clock != "lockstep" else workers or len(os.sched_getaffinity(0))
-    rows: dict[int, dict[str, Any]] = {}
-    with lines_to(progress) as report:
-        kinds, said = one_of_each_kind([run.config for run in runs]), time.monotonic()
-
-        def take(run: SweepRun, result: RunOfMany) -> None:
-            nonlocal said
-            rows[run.number] = sweep_row(run, result.summary)
-            if (now := time.monotonic()) - said >= _EVERY_S or len(rows) == len(runs):
-                said = now
-                report(f"{len(rows)} of {len(runs)} runs")
-
-        jobs = ((run, Job(run.config.model_dump_json(), "summary")) for run in runs)
-        place = partial(this_process, kinds, report) if count == 1 else partial(process_pool, count, kinds, report)
-        run_jobs(place, jobs, take, lambda: False)
-    return Sweep(config.name, values, [rows[number] for number in sorted(rows)])
+    return Sweep(config.name, values, runs).resume(workers, progress)
 
 
 def _expanded(config: Config, over: Mapping[str, Iterable[Any]]) -> tuple[dict[str, list[Any]], list[SweepRun]]:

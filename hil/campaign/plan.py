@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, Field, ValidationError, field_validator
 from hil.config import Config, ConfigError, Problem, load_config
 from hil.config.error_messages import problems_of, shown
 from hil.config.files import read_text
+from hil.config.loading import nearest
 from hil.config.schema.base import Listed, Section, bounded, key
 from hil.config.schema.sensors import DaqConfig
 from hil.config.text_io import MOST_BYTES, read_yaml
@@ -179,7 +180,7 @@ def _text(source: str | Path, shipped: Mapping[str, str]) -> str:
         name = ""
     if name in shipped:
         return shipped[name]
-    allowed = f"a YAML file, or a shipped plan: {', '.join(shipped)}"
+    allowed = f"a YAML file, or a shipped plan{nearest(name, shipped)}"
     raise ConfigError(where, [Problem("(file)", "no such file", allowed)], "plan")
 
 

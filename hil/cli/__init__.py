@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,6 +21,7 @@ from hil.cli.client import command, keys
 from hil.cli.configs import configs, rover
 from hil.cli.energy import activity, energy, path
 from hil.cli.identify import identify, validate
+from hil.cli.init import init
 from hil.cli.operate import jog, operate, valve
 from hil.cli.runs import explain, export, faults, note, render, runs
 from hil.cli.sim import serve, sim
@@ -42,17 +44,24 @@ def problems_at_start() -> str:
     return "\n".join(misplaced())
 
 
+def documentation() -> Path:
+    """Where the documentation begins: in a checkout its folder, else the path in the source archive."""
+    page = Path("docs", "index.md")
+    found = Path(__file__).resolve().parents[2] / page
+    return found if found.is_file() else page
+
+
 app = typer.Typer(
     name="hil",
     help="Controller of a rover test rig, with a simulated rig to run impact trials on.",
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=(
         "Exit status: 0 done (also when a trial is not accepted); 1 fault or abort after arming, or no impact in time; "
         "2 config, usage, missing device or output that cannot be written; 3 arming refused; 130 interrupted by "
-        "Ctrl-C, SIGHUP or SIGTERM before the loop ran: nothing has moved."
+        "Ctrl-C, SIGHUP or SIGTERM before the loop ran: nothing has moved.\n\n"
+        f"Documentation: {documentation()}"
     ),
 )
 # Groups of `hil --help`, and their commands in order; a group of commands has its own help.
@@ -61,7 +70,7 @@ _GROUPS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
     "Rig": (check, devices, calibrate, jog, valve, operate, command, keys),
     "Runs": (runs, note, report, compare, export, render, view, verify, replay, recover),
     "Analysis": (energy, path, activity, identify, validate, open_foreign),
-    "Your own parts": (configs, rover, serve, sim),
+    "Your own parts": (configs, init, rover, serve, sim),
     "Machine": (bench, faults, explain),
 }
 _NAMES: dict[Callable[..., None] | typer.Typer, str] = {

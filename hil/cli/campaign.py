@@ -16,23 +16,28 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from hil.cli.run_options import INTERRUPTED, AsJson, BatchOptions, Out, Unverified, running, with_groups
-from hil.cli.terminal import FAULT, USAGE, complain, show, usage_errors
+from hil.cli.run_options import INTERRUPTED, AsJson, BatchOptions, Out, Unverified, complete_plan, running, with_groups
+from hil.cli.terminal import FAULT, USAGE, complain, say, show, usage_errors
 from hil.cli.trial import spread_cells
 
 if TYPE_CHECKING:
     from hil.analysis.compare import Comparison
     from hil.analysis.statistics import MeanDifference
     from hil.campaign.plan import Plan
+    from hil.campaign.progress import ProgressBar
     from hil.campaign.run import CampaignOrder
-    from hil.cli.run_options import ProgressBar
     from hil.config import Config
 
 
 @with_groups
 def campaign(
     options: BatchOptions,
-    plan: Annotated[str, typer.Option("--plan", metavar="PLAN", help="A YAML file, or a shipped plan, like thesis.")],
+    plan: Annotated[
+        str,
+        typer.Option(
+            "--plan", metavar="PLAN", help="A YAML file, or a shipped plan, like thesis.", autocompletion=complete_plan
+        ),
+    ],
     figures: Annotated[bool, typer.Option("--figures", help="Draw a figure of each trial.")] = False,
     summaries_only: Annotated[bool, typer.Option("--summaries-only", help="Keep no folder of each trial.")] = False,
     ask: Annotated[bool, typer.Option("--ask", help="Ask an operator on a simulated rig, too: a rehearsal.")] = False,
@@ -58,7 +63,7 @@ def campaign(
         print(json.dumps({"folder": str(folder), "planned": len(wanted.trials), "trials": len(made), **counts}))
     else:
         show(_table(wanted, last))
-        print(f"campaign folder: {folder}")
+        say(f"campaign folder: {folder}")
     if stopped:
         raise typer.Exit(INTERRUPTED)
     if any(trial["status"] == "faulted" for trial in last):
@@ -207,11 +212,11 @@ def compare(
         print(json.dumps(comparison.plain(), allow_nan=False))
         return
     if comparison.wrong:
-        print(f"not verified: {comparison.wrong[0]}")
+        say(f"not verified: {comparison.wrong[0]}")
     show(_comparison_table(comparison))
     difference, p = _difference(comparison.overall)
-    print(f"over all angles: B - A {difference}, p {p}")
-    print(f"figure: {folder / 'compare.png'}, and as PDF and SVG")
+    say(f"over all angles: B - A {difference}, p {p}")
+    say(f"figure: {folder / 'compare.png'}, and as PDF and SVG")
 
 
 def _comparison_table(found: Comparison) -> Table:

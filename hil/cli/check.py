@@ -14,19 +14,19 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from hil.campaign.progress import ProgressBar
 from hil.cli.run_options import (
     AsJson,
     ConfigOptions,
     Endpoints,
     Out,
     Overrides,
-    ProgressBar,
     Unverified,
     config_from,
     progress,
     with_groups,
 )
-from hil.cli.terminal import FAULT, REFUSED, USAGE, complain, printable, show, usage_errors
+from hil.cli.terminal import FAULT, REFUSED, USAGE, complain, say, show, usage_errors
 
 if TYPE_CHECKING:
     from hil.analysis.recovery import Recovered
@@ -152,10 +152,10 @@ def _show(found: DiscoveredDevices) -> None:
             table.add_row(*map(Text, (port.port, port.usb, port.maker, port.product, port.serial, port.by_id)))
         show(table)
     else:
-        print("no serial ports")
+        say("no serial ports")
     for driver, server in ((driver, server) for driver, servers in found.servers.items() for server in servers):
         if server.problem:
-            print(server.problem)
+            say(server.problem)
             continue
         table = Table(
             "device", "product", "serial number", "channels", title=f"{driver}, {server.server or 'this computer'}"
@@ -226,11 +226,11 @@ def replay(run: Run, unverified: Unverified = False, as_json: AsJson = False) ->
 
 def _show_replay(outcome: Replay) -> None:
     for note in outcome.notes:
-        print(printable(f"note: {note}"))
+        say(f"note: {note}")
     if outcome.recorded_version != outcome.version:
-        print(printable(f"recorded by version {outcome.recorded_version}, replayed by {outcome.version}"))
+        say(f"recorded by version {outcome.recorded_version}, replayed by {outcome.version}")
     if not outcome.differences:
-        print(f"identical: {outcome.ticks} ticks, bit for bit")
+        say(f"identical: {outcome.ticks} ticks, bit for bit")
         return
     columns = ("what", "first tick", "recorded", "replayed", "ticks", "largest")
     table = Table(*columns, title=f"different: {outcome.ticks} ticks replayed")
@@ -270,7 +270,7 @@ def recover(
         return
     if made:
         _show_recovered(run, made)
-    print(f"summary: {summary}")
+    say(f"summary: {summary}")
 
 
 def _show_recovered(run: Path, made: Recovered) -> None:
@@ -278,16 +278,16 @@ def _show_recovered(run: Path, made: Recovered) -> None:
     from hil.recording.reader import FILE_NAME
 
     if made.finished:
-        print(f"{run / FILE_NAME} is complete: the recorder had finished it; leftover files of the run are removed")
+        say(f"{run / FILE_NAME} is complete: the recorder had finished it; leftover files of the run are removed")
     else:
-        print(f"{run / FILE_NAME} is complete now; the file of the killed recorder, if any, is {KILLED}")
+        say(f"{run / FILE_NAME} is complete now; the file of the killed recorder, if any, is {KILLED}")
     for name, (count, added) in (("ticks", made.ticks), ("samples", made.samples)):
-        print(f"{name}: {count}, of them {count - added} from the file and {added} from the rings")
-    print(f"events: {', '.join(made.events) or 'none'}")
-    print(f"ticks missing (skipped by the clock, or lost): {_in_words(made.ticks_missing)}")
-    print(f"blocks of sensor samples missing: {_in_words(made.blocks_missing)}")
+        say(f"{name}: {count}, of them {count - added} from the file and {added} from the rings")
+    say(f"events: {', '.join(made.events) or 'none'}")
+    say(f"ticks missing (skipped by the clock, or lost): {_in_words(made.ticks_missing)}")
+    say(f"blocks of sensor samples missing: {_in_words(made.blocks_missing)}")
     lost = "not known" if made.lost_ms is None else f"{made.lost_ms:.1f} ms"
-    print(f"from the last recorded tick to the last heartbeat of the loop: {lost}")
+    say(f"from the last recorded tick to the last heartbeat of the loop: {lost}")
 
 
 def _in_words(holes: tuple[tuple[int, int], ...]) -> str:

@@ -6,62 +6,120 @@
 from __future__ import annotations
 
 import json
-import sys
+from collections.abc import Mapping
 from contextlib import ExitStack
 from itertools import takewhile
 from pathlib import Path
-from shutil import get_terminal_size
-from textwrap import fill
 from typing import Annotated, Literal
 
 import typer
+from rich.table import Column, Table
+from rich.text import Text
 
-from hil.cli.run_options import AsJson, ConfigOptions, progress, with_groups
-from hil.cli.terminal import USAGE, complain, show, usage_errors
+from hil.cli.run_options import AsJson, ConfigOptions, complete_shipped, progress, with_groups
+from hil.cli.terminal import USAGE, complain, say, show, usage_errors
 
-# By the value of `rig` in a config.
-_NEEDS = {
-    "simulated": "no hardware needed",
-    "simulated_wire": "no hardware needed",
-    "real": "needs hardware, or --set rig=simulated",
+# Headings of the list: by the value of `rig` of a config that needs more than this program, else by its experiment.
+_RIGS = {"real": "Real rigs", "simulated_wire": "Real drivers, simulated devices"}
+_USES = {
+    "Impact trials": ("impact",),
+    "Traction and soil": ("drawbar", "slope", "sinkage"),
+    "Wheel loads": ("normal_force",),
+    "Driving": ("drive", "follow", "stimulus"),
+    "Walking, crossing": ("walk", "crossing"),
+    "Arm in orbit": ("capture",),
 }
+# Folders of plans, and the command that takes one.
+_PLANS = {"plans": "campaign", "activities": "activity"}
 
 
 def configs(
     copy: Annotated[
-        str | None, typer.Option("--copy", metavar="NAME", help="Copy one into the current folder.")
+        str | None,
+        typer.Option(
+            "--copy",
+            metavar="NAME",
+            help="Copy a config or a plan into the current folder.",
+            autocompletion=complete_shipped,
+        ),
     ] = None,
     keys: Annotated[
         str | None,
         typer.Option("--keys", metavar="SECTION", help="Print the keys of a section as YAML."),
     ] = None,
 ) -> None:
-    """List the shipped configs and plans of campaigns, copy a config to edit, or print the keys of a section."""
+    """List the shipped configs and plans by use, copy one to edit, or print the keys of a section."""
     if keys is not None:
         _print_keys(keys)
-        return
-    from hil.app.discovery import broken_extensions
-    from hil.campaign.plan import shipped_plans
-    from hil.config import shipped_configs
-    from hil.config.files import replacing
-    from hil.config.loading import shipped_files, shipped_name
-    from hil.config.text_io import read_yaml
+    elif copy is not None:
+        _copy(copy)
+    else:
+        from hil.app.discovery import broken_extensions
 
-    shipped = shipped_configs()
-    if copy is None:
-        for name, text in shipped.items():
-            rig = read_yaml(text, name)[0]["rig"]
-            _list(f"{name} ({_NEEDS[rig]}): {_first_sentence(text)}")
-        for name, text in shipped_plans().items():
-            _list(f"--plan {name} (for `hil campaign`): {_first_sentence(text)}")
+        show(_table())
+        say("Real rigs need hardware, or --set rig=simulated. `hil configs --copy NAME` copies a config or a plan.")
         for text in broken_extensions():
             complain(f"warning: {text}")
-        return
-    name = shipped_name(copy)
-    if name not in shipped:
-        complain(f"no shipped config {copy!r}; shipped: {', '.join(shipped)}")
+
+
+def _table() -> Table:
+    from hil.campaign.plan import shipped_plans
+    from hil.config import shipped_configs
+
+    rows: dict[str, list[tuple[str, str]]] = {use: [] for use in (*_USES, *_RIGS.values())}
+    for name, text in shipped_configs().items():
+        rig, experiment = _rig_and_experiment(text, name)
+        use = _RIGS.get(rig) or next(use for use, names in _USES.items() if experiment in names)
+        rows[use].append((name, text))
+    for folder, command in _PLANS.items():
+        rows[f"--plan of hil {command}"] = [*shipped_plans(folder).items()]
+    table = Table("use", Column("name", no_wrap=True), "what it is")
+    for use, entries in rows.items():
+        for place, (name, text) in enumerate(entries):
+            table.add_row("" if place else use, name, Text(_first_sentence(text)))
+        table.add_section()
+    return table
+
+
+def _rig_and_experiment(text: str, name: str) -> tuple[str, str]:
+    from hil.config.text_io import read_yaml
+
+    raw = read_yaml(text, name)[0]
+    return raw["rig"], raw.get("experiment") or "impact"
+
+
+def _copy(wanted: str) -> None:
+    """Copy a config, with the files that it names, or a plan."""
+    from hil.campaign.plan import shipped_plans
+    from hil.config import shipped_configs
+    from hil.config.loading import nearest, shipped_files, shipped_name
+
+    name, shipped = shipped_name(wanted).rpartition("/")[2], shipped_configs()
+    plans = {
+        plan: (text, command) for folder, command in _PLANS.items() for plan, text in shipped_plans(folder).items()
+    }
+    if name in shipped:
+        files = {Path(path): text for path, text in shipped_files(name).items()}
+        rig, experiment = _rig_and_experiment(shipped[name], name)  # a rig is checked before it moves
+        command = "check" if rig == "real" else "trial" if experiment == "impact" else "run"
+        first = f"hil {command} {name}.yaml"
+    elif name in plans:
+        text, command = plans[name]
+        files, first = {Path(f"{name}.yaml"): text}, f"hil {command} CONFIG --plan {name}.yaml"
+    else:
+        complain(f"no shipped config or plan {wanted!r}; shipped{nearest(name, [*shipped, *plans])}")
         raise typer.Exit(USAGE)
-    files = {Path(path): text for path, text in shipped_files(name).items()}
+    write_new(files)
+    made, *others = files
+    say(f"copied to {made}: edit it, then for example `{first}`")
+    for target in others:
+        say(f"it reads {target}, which is copied too")
+
+
+def write_new(files: Mapping[Path, str]) -> None:
+    """Write all files, or none: one that exists is not changed. Ends the command with a sentence if one cannot be."""
+    from hil.config.files import replacing
+
     for target in files:
         if target.exists():
             complain(f"{target} already exists and is not changed: rename it, or copy in another folder")
@@ -69,15 +127,11 @@ def configs(
     try:
         with ExitStack() as all_or_none:
             for target, text in files.items():
-                target.parent.mkdir(exist_ok=True)
+                target.parent.mkdir(parents=True, exist_ok=True)
                 all_or_none.enter_context(replacing(target, new=True)).write_text(text, encoding="utf-8")
     except OSError as error:
         complain(f"{target} cannot be written: {error.strerror}")
         raise typer.Exit(USAGE) from None
-    config, *others = files
-    print(f"copied to {config}: edit it, then for example `hil {_first_command(shipped[name], name)} {config}`")
-    for target in others:
-        print(f"it reads {target}, which is copied too")
 
 
 def _print_keys(section: str) -> None:
@@ -91,22 +145,6 @@ def _first_sentence(text: str) -> str:
     """That of the comment which a config or a plan begins with."""
     lines = [line.lstrip("# ") for line in takewhile(lambda line: line.startswith("#"), text.splitlines())]
     return " ".join(lines).partition(". ")[0].removesuffix(".") + "."
-
-
-def _list(text: str) -> None:
-    """Print an entry: on one line in a pipe, and with its further lines indented in a terminal."""
-    width = get_terminal_size().columns if sys.stdout.isatty() else len(text)
-    print(fill(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
-
-
-def _first_command(text: str, name: str) -> str:
-    """The command that a reader of a config gives first: a rig is checked before it moves."""
-    from hil.config.text_io import read_yaml
-
-    raw = read_yaml(text, name)[0]
-    if raw["rig"] == "real":
-        return "check"
-    return "trial" if raw.get("experiment", "impact") == "impact" else "run"
 
 
 rover = typer.Typer(
@@ -178,22 +216,22 @@ def import_rover(
         )  # fmt: skip
         return
     com = ", ".join(f"{place:.3f}" for place in look.com)
-    print(f"{files.name}: {look.rover.mass:.6g} kg, {len(look.rover.wheel_names)} wheels, {look.rover.nv} speeds")
-    print(f"centre of mass: {com} m (x forward, y to port, z over the ground)")
-    print(f"joints: {joints_in_words(look.rover)}")
+    say(f"{files.name}: {look.rover.mass:.6g} kg, {len(look.rover.wheel_names)} wheels, {look.rover.nv} speeds")
+    say(f"centre of mass: {com} m (x forward, y to port, z over the ground)")
+    say(f"joints: {joints_in_words(look.rover)}")
     for note in notes:
-        print(f"note: {note}")
+        say(f"note: {note}")
     show(wheels_table(look, found.wheel_links))
     if look.loads_N is None:
         complain(
             f"warning: it does not stand on the config's ground: {look.why}; lock joints that do not turn: rover.locks"
         )
     tips = ", ".join(f"{way} {angle:.1f}" for way, angle in look.tips_deg.items()) or "none, its wheels span no area"
-    print(f"tips over, its joints held, at slopes of [deg]: {tips}")
-    print(f"effective kinetic energy at {config.trial.speed_mps:g} m/s, no ground")
+    say(f"tips over, its joints held, at slopes of [deg]: {tips}")
+    say(f"effective kinetic energy at {config.trial.speed_mps:g} m/s, no ground")
     show(energy_table(look.energy))
-    print(peak_in_words(look.energy))
-    print(f"wrote {files.config}, {files.urdf}, {files.sketch}: next, `hil trial {files.config}`")
+    say(peak_in_words(look.energy))
+    say(f"wrote {files.config}, {files.urdf}, {files.sketch}: next, `hil trial {files.config}`")
 
 
 @rover.command("export")
@@ -224,6 +262,6 @@ def export_rover(
     except (OSError, ValueError) as error:
         complain(f"{path}: {getattr(error, 'strerror', None) or error}")
         raise typer.Exit(USAGE) from None
-    print(f"{path}: rover {config.rover.type} of {config.name}")
+    say(f"{path}: rover {config.rover.type} of {config.name}")
     for one in missing:
-        print(f"note: {one}")
+        say(f"note: {one}")

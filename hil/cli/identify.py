@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
-from hil.cli.run_options import AsJson, Cluster, Out, Unverified
-from hil.cli.terminal import show, usage_errors
+from hil.campaign.progress import ProgressBar
+from hil.cli.run_options import AsJson, Cluster, Out, Unverified, progress
+from hil.cli.terminal import say, show, usage_errors
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -93,7 +93,7 @@ def identify(
         return read, identify_soil(read.windows, read.soil, names, spread=spread)
 
     with usage_errors(IdentificationError, OtherVersionError, RecordError, UnverifiedRunError):
-        read, found = with_workers(whole_work, workers, cluster, lambda line: print(line, file=sys.stderr))
+        read, found = with_workers(whole_work, workers, cluster, progress)
         folder = run_folder(out, read.name, "identify")
     from hil.analysis.identification.figure import draw
 
@@ -103,17 +103,19 @@ def identify(
     if as_json:
         print(json.dumps(whole, allow_nan=False))
         return
-    print(title)
+    say(title)
     show(residual_table(found))
     show(parameter_table(found))
     for text in lines_of(whole):
-        print(text)
+        say(text)
     print(yaml_section(found), end="")
-    print(f"folder: {folder}")
+    say(f"folder: {folder}")
 
 
 validate = typer.Typer(help="Hold the models against what others have measured.", no_args_is_help=True)
-_HEADINGS = {"pull_N": "pull, of the load", "torque_Nm": "torque, of load times radius", "sinkage_m": "sinkage"}
+_HEADINGS = {
+    "pull_N": "pull [% of the load]", "torque_Nm": "torque [% of load times radius]", "sinkage_m": "sinkage [%]",
+}  # fmt: skip
 
 
 @validate.callback()
@@ -137,8 +139,8 @@ def soil(
     from hil.config.files import write_whole
     from hil.recording.run_folder import run_folder
 
-    with usage_errors(NoSuchTestsError):
-        found = validate_soil(source or ())
+    with usage_errors(NoSuchTestsError), ProgressBar("wheels") as bar:
+        found = validate_soil(source or (), bar.done)
     with usage_errors():
         folder = run_folder(out, "soil", "validate")
     text = json.dumps(as_json_of(found), indent=1, allow_nan=False)
@@ -150,13 +152,13 @@ def soil(
     corpus = read_corpus()
     for name, each in found.items():
         _show_errors(corpus[name], each)
-    print(f"folder: {folder}")
+    say(f"folder: {folder}")
 
 
 def _show_errors(tests: SoilTests, each: list[Predicted]) -> None:
     from hil.analysis.soil_tests import QUANTITIES
 
-    print(f"{tests.title} ({tests.name}): mean errors at slips of 0.05 to 0.4, and at all others")
+    say(f"{tests.title} ({tests.name}): mean errors at slips of 0.05 to 0.4, and at all others")
     table = Table("model", "fitted on")
     for name in QUANTITIES:
         table.add_column(_HEADINGS[name], justify="right")
@@ -168,4 +170,4 @@ def _show_errors(tests: SoilTests, each: list[Predicted]) -> None:
 
 
 def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100.0 * share:.0f} %"
+    return "-" if share is None else f"{100.0 * share:.0f}"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hil.cli.campaign import campaign_of
-from hil.cli.run_options import RunOptions, progress, with_groups
+from hil.cli.run_options import RunOptions, complete_plan, progress, with_groups
 from hil.cli.terminal import REFUSED, USAGE, complain, usage_errors
 from hil.cli.trial import run_and_show
 
@@ -37,7 +37,10 @@ if TYPE_CHECKING:
 def operate(
     options: RunOptions,
     plan: Annotated[
-        str | None, typer.Option("--plan", metavar="PLAN", help="A campaign that operators may start.")
+        str | None,
+        typer.Option(
+            "--plan", metavar="PLAN", help="A campaign that operators may start.", autocompletion=complete_plan
+        ),
     ] = None,
     port: Annotated[
         int | None,

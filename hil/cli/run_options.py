@@ -7,18 +7,16 @@ import inspect
 import json
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from hil.campaign.progress import ProgressBar
 from hil.cli.terminal import USAGE, complain, usage_errors, wrapped
 
 if TYPE_CHECKING:
@@ -27,11 +25,44 @@ if TYPE_CHECKING:
     from hil.config import Config
 
 
-ConfigSource = Annotated[str, typer.Argument(metavar="CONFIG", help="A YAML file, or a shipped config (hil configs).")]
+def complete_config(incomplete: str) -> list[str]:
+    """For the shell: shipped configs; where none fits, it completes the names of files."""
+    from hil.config import shipped_configs
+
+    return [name for name in shipped_configs() if name.startswith(incomplete)]
+
+
+def complete_plan(incomplete: str) -> list[str]:
+    """For the shell: shipped plans of campaigns."""
+    from hil.campaign.plan import shipped_plans
+
+    return [name for name in shipped_plans() if name.startswith(incomplete)]
+
+
+def complete_shipped(incomplete: str) -> list[str]:
+    """For the shell: what can be copied."""
+    return complete_config(incomplete) + complete_plan(incomplete)
+
+
+def complete_key(incomplete: str) -> list[str]:
+    """For the shell: keys of a config."""
+    from hil.config.error_messages import config_keys
+
+    return [f"{key}=" for key in config_keys() if key.startswith(incomplete)]
+
+
+ConfigSource = Annotated[
+    str,
+    typer.Argument(
+        metavar="CONFIG", help="A YAML file, or a shipped config (hil configs).", autocompletion=complete_config
+    ),
+]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Run folder; must be empty.")]
 Overrides = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="a.b=VALUE", help="Replace a value of the config; repeatable."),
+    typer.Option(
+        "--set", metavar="a.b=VALUE", help="Replace a value of the config; repeatable.", autocompletion=complete_key
+    ),
 ]
 Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Replace the config's seed.")]
 Clock = Annotated[
@@ -158,54 +189,6 @@ def write(file: Path | None, result: Any) -> None:
     except OSError as error:
         complain(f"--json {file} cannot be written: {error.strerror}")
         raise typer.Exit(USAGE) from None
-
-
-# Without a terminal, the shortest time between two lines [s].
-_EVERY_S = 10.0
-
-
-class ProgressBar:
-    """Receives how many of something are done (`hil.campaign.run.ProgressReporter`)."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._bar: Progress | None = None
-        self._began = self._said = time.monotonic()
-        self._first: int | None = None
-
-    def __enter__(self) -> Self:
-        if sys.stderr.isatty():
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar:
-            self._bar.stop()
-
-    def text(self, line: str) -> None:
-        """Print a line above the bar."""
-        if self._bar:
-            self._bar.console.print(line, markup=False, highlight=False)
-        else:
-            progress(line)
-
-    def done(self, count: int, total: int) -> None:
-        """So many are done."""
-        if self._bar:
-            if not self._bar.tasks:
-                self._bar.add_task(self._what, total=total)
-            self._bar.update(self._bar.tasks[0].id, completed=count)
-            return
-        now = time.monotonic()
-        if self._first is None:
-            self._first, self._began = count, now
-        if now - self._said >= _EVERY_S or count == total:
-            self._said = now
-            made = count - self._first
-            left_s = (now - self._began) / made * (total - count) if made else None
-            progress(f"{count} of {total} {self._what}" + (f", {left_s:.0f} s left" if left_s else ""))
 
 
 INTERRUPTED = 130

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -14,19 +13,18 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from hil.campaign.progress import ProgressBar
 from hil.cli.run_options import (
     AsJson,
     ConfigSource,
     JsonFile,
     Overrides,
-    ProgressBar,
     Unverified,
     config_from,
-    progress,
     writable,
     write,
 )
-from hil.cli.terminal import FAULT, USAGE, complain, printable, show, usage_errors
+from hil.cli.terminal import FAULT, USAGE, complain, say, show, usage_errors
 from hil.cli.trial import is_campaign
 
 if TYPE_CHECKING:
@@ -36,8 +34,6 @@ if TYPE_CHECKING:
     from hil.safety.fault_table import FaultRow
 
 
-# Characters of a verdict: --json has all of its reasons.
-_VERDICT = 60
 # Numbers of a run in the table, the first of its experiment.
 _NUMBERS = 3
 # What a condition names and the table shows anyway.
@@ -62,7 +58,7 @@ def note(
     if as_json:
         print(json.dumps(found._asdict()))
         return
-    print(printable(f"note: {found.note or 'none'}\ntags: {', '.join(found.tags) or 'none'}"))
+    say(f"note: {found.note or 'none'}\ntags: {', '.join(found.tags) or 'none'}")
 
 
 def runs(
@@ -98,15 +94,17 @@ def _table(rows: Iterable[Mapping[str, Any]], more: Iterable[str]) -> Table:
     from hil.experiments.registry import main_values
 
     rows = list(rows)
-    asked = ["operator"] * any("operator_verdict" in row for row in rows)
-    table = Table("run", "experiment", "angle [deg]", "rules", *asked, "result", *more, "tags", "note")
+    heads = ("run", "experiment", "angle [deg]", "rules", "operator", "result", *more, "tags", "note")
+    cells = []
     for row in rows:
         said = [row[key] for key in ("operator_verdict", "operator_word") if row.get(key)]
-        cells = [_cell(row.get(key)) for key in ("run", "experiment", "angle_deg")]
         result = ", ".join(" ".join(one).rstrip() for one in main_values(row)[:_NUMBERS])
-        cells += [_verdict(row), *[": ".join(said) or "-"] * len(asked), result]
-        cells += [_cell(row.get(name)) for name in more]
-        table.add_row(*map(Text, [*cells, ", ".join(row["tags"]), row["note"]]))
+        named = (*map(_cell, map(row.get, ("run", "experiment", "angle_deg"))), _verdict(row), ": ".join(said) or "-")
+        cells.append((*named, result, *map(_cell, map(row.get, more)), ", ".join(row["tags"]), row["note"]))
+    told = [column for column in zip(heads, *cells, strict=True) if not {*column[1:]} <= {"", "-"} or column[0] in more]
+    table = Table(*(head for head, *_ in told))
+    for texts in zip(*(column for _, *column in told), strict=True):
+        table.add_row(*map(Text, texts))
     return table
 
 
@@ -115,7 +113,7 @@ def _verdict(row: Mapping[str, Any]) -> str:
         return "no summary" if "experiment" not in row else "-"
     if row["accepted"]:
         return "accepted"
-    return textwrap.shorten(f"not accepted: {row.get('reasons', '')}", _VERDICT, placeholder=" ...")
+    return f"not accepted: {row.get('reasons', '')}"
 
 
 def _cell(value: Any) -> str:
@@ -148,7 +146,7 @@ def export(
         made = export_source(source, to.value, out, unverified=unverified, progress=bar.done)
     for reason in made.left_out:
         complain(f"left out: {reason}")
-    print(f"{made.runs} run{'' if made.runs == 1 else 's'}: {made.path}")
+    say(f"{made.runs} run{'' if made.runs == 1 else 's'}: {made.path}")
 
 
 def render(
@@ -209,7 +207,7 @@ def render(
                 complain(f"{folder.name}: {error}" if many else str(error))
                 failed = True
                 continue
-        print(f"{path}: {count} picture{'s' * (count != 1)}")
+        say(f"{path}: {count} picture{'s' * (count != 1)}")
     if failed:
         raise typer.Exit(USAGE)
 
@@ -272,28 +270,28 @@ def _explain_run(run: Path, row: FaultRow | None, as_json: bool) -> None:
     if not wanted:
         faults = ", ".join(f"{report.row.number} {report.row.name}" for report in reports)
         what = "no fault" if row is None else f"no fault {row.number} ({row.name})"
-        print(f"{run}: {what}" + (f"; its faults: {faults}" if faults else ""))
+        say(f"{run}: {what}" + (f"; its faults: {faults}" if faults else ""))
     for report in wanted:
         _show_report(report)
 
 
 def _show_report(report: FaultReport) -> None:
     show_row(report.row)
-    print(f"noticed in tick {report.tick}, at {report.t_s:.3f} s: {report.detail}")
+    say(f"noticed in tick {report.tick}, at {report.t_s:.3f} s: {report.detail}")
     if report.value is not None:
-        print(f"found: {report.value:g}, allowed: {'-' if report.limit is None else f'{report.limit:g}'}")
-    print(f"recorded as: {report.event}")
-    print(f"first tick in Safe: {'none' if report.safe_tick is None else report.safe_tick}")
+        say(f"found: {report.value:g}, allowed: {'-' if report.limit is None else f'{report.limit:g}'}")
+    say(f"recorded as: {report.event}")
+    say(f"first tick in Safe: {'none' if report.safe_tick is None else report.safe_tick}")
     if report.bound_ms is not None:
-        print(f"longest time from the cause to the reaction, with the config of this run: {report.bound_ms:g} ms")
+        say(f"longest time from the cause to the reaction, with the config of this run: {report.bound_ms:g} ms")
     if report.empty_ms is not None:
-        print(f"all chambers were empty {report.empty_ms:.0f} ms after that tick")
-    print(f"ticks before it: {_in_words(report.before)}")
-    print(f"ticks after it: {_in_words(report.after)}")
+        say(f"all chambers were empty {report.empty_ms:.0f} ms after that tick")
+    say(f"ticks before it: {_in_words(report.before)}")
+    say(f"ticks after it: {_in_words(report.after)}")
     for text in report.beside:
-        print(f"at that time: {text}")
+        say(f"at that time: {text}")
     for t_s, text in report.events:
-        print(f"event at {t_s:.3f} s: {text}")
+        say(f"event at {t_s:.3f} s: {text}")
     if report.changes:
         columns = (f"{offset:+d}" if offset else str(report.tick) for offset in report.shown)
         table = Table("tick", *columns, title="changed")
@@ -301,7 +299,7 @@ def _show_report(report: FaultReport) -> None:
             table.add_row(Text(change.quantity), *map(Text, change.values))
         show(table)
     if report.unchanged:
-        print(f"not changed: {', '.join(report.unchanged)}")
+        say(f"not changed: {', '.join(report.unchanged)}")
 
 
 def _in_words(window: FaultWindow) -> str:
@@ -339,7 +337,8 @@ def faults(
         short = SHORT_TRIAL if given.experiment == "impact" else ()
         whole = config_from(config, [*(overrides or ()), *IN_LOCKSTEP], None, None)
         effective = config_from(config, [*(overrides or ()), *IN_LOCKSTEP, *short], None, None)
-    results, left_out = inject_all(all_cases(effective, whole), rows, progress)
+    with ProgressBar("faults injected") as bar:
+        results, left_out = inject_all(all_cases(effective, whole), rows, bar.done)
     write(json_file, [result.row() for result in results])
     _show(results, left_out, effective.name)
     if not all(result.ok for result in results):
@@ -363,10 +362,10 @@ def _show(results: list[FaultResult], left_out: list[RowLeftOut], name: str) -> 
         table.add_row(*map(Text, (*words, *times, where)), Text(verdict, "green" if result.ok else "bold red"))
     show(table)
     for omission in left_out:
-        print(f"left out: {omission.row}: {omission.reason}")
+        say(f"left out: {omission.row}: {omission.reason}")
     counts = Counter(result.row()["ok"] for result in results)
     made = f"{counts[True] + counts[False]} faults injected: {counts[True]} ok, {counts[False]} wrong"
-    print(f"{made}; {counts[None]} not injected, {len(left_out)} rows left out")
+    say(f"{made}; {counts[None]} not injected, {len(left_out)} rows left out")
 
 
 def _ms(time_ms: float | None) -> str:

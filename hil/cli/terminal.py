@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from shutil import get_terminal_size
 from textwrap import fill
@@ -14,8 +15,9 @@ from types import FrameType
 from typing import Any, TextIO
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
-from rich.measure import Measurement
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -37,9 +39,17 @@ def complain(text: str) -> None:
     print(wrapped(f"hil: {printable(text)}"), file=sys.stderr)
 
 
-def wrapped(text: str) -> str:
-    """A text for stderr, its lines as wide as the terminal and continued with an indent; unchanged without one."""
-    if not sys.stderr.isatty():
+def say(text: str) -> None:
+    """Print sentences on stdout, likewise."""
+    print(wrapped(printable(text), sys.stdout))
+
+
+def wrapped(text: str, stream: TextIO | None = None) -> str:
+    """A text for a stream, stderr by default.
+
+    Its lines are as wide as the terminal and continued with an indent; unchanged without one.
+    """
+    if not (stream or sys.stderr).isatty():
         return text
     width = get_terminal_size().columns
     return "\n".join(
@@ -74,38 +84,112 @@ def usage_errors(*others: type[Exception]) -> Iterator[None]:
 
 # Width without a terminal and without COLUMNS: a table is then as wide as its content.
 _WIDE = 10_000
+# A longer word may be broken, behind one of these signs; a key, a path and the name of a run stay readable.
+_LONG = 16
+_PIECE = re.compile(r"[^./_@:,=-]*[./_@:,=-]+|[^./_@:,=-]+")
+# Rows whose lines decide the widths of the columns.
+_ROWS = 200
 
 
 def show(table: Table, widest: int = _WIDE) -> None:
-    """Print a table on stdout; if it is wider than the terminal, cells are wrapped, between words where it has room."""
+    """Print a table on stdout, at most as wide as the terminal.
+
+    Cells are wrapped between words, and long words behind a sign, but in a column that is `no_wrap`. Where the columns
+    have no room for that, each row is printed as a list: its first cell, and under it every other one with the
+    heading of its column.
+    """
+    console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else widest, highlight=False)
     for column in table.columns:
-        column.overflow, column.no_wrap = "fold", False
+        column.overflow = "fold"
         if isinstance(column.header, str):
             column.header = Text(column.header)  # a unit, [deg], is no markup
+        column._cells = [console.render_str(cell) if isinstance(cell, str) else cell for cell in column.cells]
         for cell in (column.header, *column.cells):
             if isinstance(cell, Text):
                 cell.plain = printable(cell.plain)
-    console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else widest)
-    _fit(console, table)
-    console.print(table)
+    if _fit(console, table):
+        console.print(table)
+    else:
+        _list_rows(console, table)
 
 
-def _fit(console: Console, table: Table) -> None:
-    """Give every column the width of its longest word, and share out the rest by how much more each could use.
+def _fit(console: Console, table: Table) -> bool:
+    """Give the columns the widths with which the table has the fewest lines; False: there is no room for its words.
 
     Rich alone takes the same share from all, and breaks the keys of a config in a column of few words.
     """
-    sizes = [
-        [Measurement.get(console, console.options, cell) for cell in (column.header, *column.cells)]
-        for column in table.columns
-    ]
-    least = [max(size.minimum for size in column) for column in sizes]
-    more = [max(size.maximum for size in column) - words for column, words in zip(sizes, least, strict=True)]
-    spare = console.width - 3 * len(least) - 1 - sum(least)  # a space on either side of a cell, and the lines between
-    if not 0 <= spare < sum(more):
-        return
-    for column, words, wanted in zip(table.columns, least, more, strict=True):
-        column.width = words + spare * wanted // sum(more)
+    columns = [[str(cell) for cell in (column.header, *column.cells)] for column in table.columns]
+    words = [" ".join(texts).split() or ["-"] for texts in columns]
+    widths = [max(map(len, each)) for each in words]
+    wanted = [max(cell_len(line) for text in texts for line in (text or " ").split("\n")) for texts in columns]
+    room = console.width - (1 + table.padding[1] + table.padding[3]) * len(widths) - 1
+    if sum(wanted) <= room:
+        return True
+    if sum(widths) > room:
+        for place, column in enumerate(table.columns):
+            widths[place] = widths[place] if column.no_wrap else max(map(_least, words[place]))
+    spare = room - sum(widths)
+    if spare < 0:
+        return False
+    while spare:
+        gain, place, more = max(
+            ((_cost(texts, width) - _cost(texts, width + more)) / more, place, more)
+            for place, (texts, width) in enumerate(zip(columns, widths, strict=True))
+            for more in range(1, spare + 1)
+        )
+        if gain <= 0.0:
+            break
+        widths[place] += more
+        spare -= more
+    for column, width in zip(table.columns, widths, strict=True):
+        column.width = width
+        column._cells = [_broken(cell, width) if isinstance(cell, Text) else cell for cell in column.cells]
+    return True
+
+
+def _least(word: str) -> int:
+    """Least width of a column with this word."""
+    return min(len(word), max(_LONG, *map(len, _PIECE.findall(word))))
+
+
+def _cost(texts: Sequence[str], width: int) -> int:
+    """Grows with the lines of a column's cells, more with those of the tallest."""
+    total = 0
+    for text in texts[:_ROWS]:
+        lines = 0
+        for line in text.split("\n"):
+            lines, at = lines + 1, 0
+            for size in map(len, line.split()):
+                if at and at + 1 + size > width:
+                    lines, at = lines + 1, 0
+                lines, at = lines + (size - 1) // width, at + bool(at) + size if size <= width else size % width
+        total += lines * lines
+    return total
+
+
+def _broken(cell: Text, width: int) -> Text:
+    """A cell with a space behind a sign of each word that is longer than its column."""
+    places = []
+    for word in re.finditer(r"\S+", cell.plain):
+        if len(word[0]) > width:
+            line = 0
+            for piece in _PIECE.finditer(word[0]):
+                if piece.end() - line > width:
+                    places.append(word.start() + piece.start())
+                    line = piece.start()
+    return Text(" ").join(cell.divide(places)) if places else cell
+
+
+def _list_rows(console: Console, table: Table) -> None:
+    if table.title:
+        console.print(Text(str(table.title), "italic"))
+    heads = [str(column.header) for column in table.columns]
+    for first, *others in zip(*(column.cells for column in table.columns), strict=True):
+        console.print(_broken(Text(str(first), "bold"), console.width))
+        for head, cell in zip(heads[1:], others, strict=True):
+            if str(cell) not in ("", "-"):
+                line = Text.assemble(f"{head}: " if head else "", cell)
+                console.print(Padding(_broken(line, console.width - 2), (0, 0, 0, 2), expand=False))
 
 
 # Silence before the line is shown, and the time between two of them [s].

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -74,11 +74,21 @@ def _problem(detail: ErrorDetails, cause: Any, whole: Schema | None) -> Problem:
         return Problem(key, f"an unknown key = {shown(detail['input'])}", _known_keys(detail["loc"], whole))
     if detail["type"] == "missing":
         return Problem(key, "nothing", f"{allowed(schema)}; this key is needed")
-    return Problem(key, shown(detail["input"]), str(cause) if cause is not None else allowed(schema))
+    return Problem(
+        key, shown(detail["input"]), str(cause) if cause is not None else _allowed_for(detail["input"], schema)
+    )
 
 
 # From 0, nothing in common, to 1: `speed` and `speed_mps` are alike by 0.71, `port` and `power` by 0.67.
 _ALIKE = 0.7
+
+
+def _allowed_for(value: Any, schema: Schema) -> str:
+    """The values that a key takes; of several words also the one that is meant by another, as firm ground by hard."""
+    words = [str(word) for word in schema.get("enum", ())]
+    other = schema.get("meant", {}).get(value) if isinstance(value, str) else None
+    near = [other] if other else difflib.get_close_matches(str(value), words, n=1, cutoff=_ALIKE)
+    return allowed(schema) + (f"; did you mean {near[0]}?" if near else "")
 
 
 def _known_keys(location: Sequence[int | str], whole: Schema | None) -> str:
@@ -134,6 +144,16 @@ def _range(schema: dict[str, Any]) -> str:
 def whole_schema() -> dict[str, Any]:
     """The JSON schema of `Config`, which messages and `docs/reference/config.md` are made of."""
     return UncheckedConfig.model_json_schema()
+
+
+def config_keys(node: Schema | None = None, before: str = "") -> Iterator[str]:
+    """Every key of a config with its sections, dotted, without those of lists, drivers and installed packages."""
+    for name, below in (whole_schema() if node is None else node).get("properties", {}).items():
+        section = resolved(below)
+        if "properties" in section:
+            yield from config_keys(section, f"{before}{name}.")
+        else:
+            yield f"{before}{name}"
 
 
 def _place(location: Sequence[int | str], whole: Schema | None = None) -> tuple[tuple[str, ...], Schema]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -97,10 +98,15 @@ def _found(source: str | Path) -> tuple[str, Traversable]:
         raise ConfigError(str(source), [Problem("(file)", str(error), "a readable YAML file")]) from None
     if shipped_name(source) in shipped:
         return shipped[shipped_name(source)], resources.files("rig_configs")
-    near = get_close_matches(shipped_name(source), shipped, n=3)
-    meant = f" (did you mean {' or '.join(near)}?); hil configs lists them" if near else f": {', '.join(shipped)}"
-    allowed = f"a YAML file, or a shipped config{meant}"
+    allowed = f"a YAML file, or a shipped config{nearest(shipped_name(source), shipped)}"
     raise ConfigError(str(source), [Problem("(file)", _what_is_there(Path(source)), allowed)])
+
+
+def nearest(name: str, shipped: Iterable[str]) -> str:
+    """What follows `a shipped config` or `plan` in a message: the most similar names, or all of them."""
+    shipped = [*shipped]
+    near = get_close_matches(name, shipped, n=3)
+    return f" (did you mean {' or '.join(near)}?); hil configs lists them" if near else f": {', '.join(shipped)}"
 
 
 def _what_is_there(path: Path) -> str:

@@ -47,8 +47,6 @@ def test_a_program_prints_what_its_docstring_says_and_draws_its_picture(
 ):
     monkeypatch.chdir(tmp_path)
     arguments = []
-    if name == "own_driver":
-        monkeypatch.syspath_prepend(pytestconfig.rootpath / "tests" / "example_package")
     if name == "read_a_record":
         (tmp_path / "run").mkdir()
         run_experiment(

@@ -56,7 +56,6 @@ def _spoilt(value: Any) -> Any:
     return {key: _spoilt(one) for key, one in value.items()} if isinstance(value, dict) else NONSENSE
 
 
-Progress = Callable[[str], None]
 # What a config of a simulated rig gets, so that its runs are short and alone.
 IN_LOCKSTEP = ("rig=simulated", "clock=lockstep", "telemetry.endpoint=''")
 SHORT_TRIAL = (
@@ -99,21 +98,21 @@ def all_cases(config: Config, whole: Config) -> Iterator[Case]:
 
 
 def inject_all(
-    every: Iterable[Case], only: Collection[int], progress: Progress
+    every: Iterable[Case], only: Collection[int], done: Callable[[int, int], object]
 ) -> tuple[list[FaultResult], list[RowLeftOut]]:
     """Make every case; the results in the order of the fault table, and the rows without any.
 
     Args:
         every: of `all_cases`.
         only: rows of the fault table; empty: all.
-        progress: told what is going on, a line at a time.
+        done: told how many of all cases are made.
     """
     cases = [case for case in every if not only or case.row in only]
     cases.sort(key=lambda case: case.row)
     results: list[FaultResult] = []
     for number, case in enumerate(cases, 1):
-        progress(f"{number} of {len(cases)}: {case.row} {case.fault}, {case.kind} of {case.device} in {case.state}")
         results.append(case.result())
+        done(number, len(cases))
     made = {result.case.row for result in results}
     wanted = set(only) or set(FAULT_TABLE)
     return results, [RowLeftOut(row, _reason(row)) for row in sorted(wanted - made)]

@@ -132,6 +132,7 @@ class GroundConfig(Section):
         "soil",
         "soil, scan (soil with the shape of a scan), firm (visco-elastic), mesh (firm, the triangles of a "
         "scan), rigid (unilateral constraints), nonsmooth (hard, with friction and impacts), or none and no weight",
+        json_schema_extra={"meant": {"hard": "firm", "concrete": "firm", "soft": "soil", "sand": "soil"}},
     )
     law: Literal["kelvin_voigt", "visco_elastic"] = key(
         "kelvin_voigt", "contact law of firm ground; kelvin_voigt is linear"

@@ -8,7 +8,7 @@ from hil.config.schema.experiment_section import ExperimentSection
 from hil.control.normal_force import load_controller
 from hil.experiments.base import FinishedRun, Summary
 from hil.messages.loads import LoadGoal, LoadMode
-from rover_hil_example.timed import TimedExperiment, TimedState
+from hil.testing.template.timed import TimedExperiment, TimedState
 
 
 class CrawlSection(ExperimentSection):

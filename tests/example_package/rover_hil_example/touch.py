@@ -6,7 +6,7 @@ from pydantic import Field
 
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.experiments.base import FinishedRun, Summary
-from rover_hil_example.timed import TimedExperiment, TimedState
+from hil.testing.template.timed import TimedExperiment, TimedState
 
 
 class TouchSection(ExperimentSection):

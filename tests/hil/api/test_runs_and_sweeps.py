@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import hil
+from hil.api import running
+from hil.campaign.sweep import sweep_row
 from hil.recording.run_folder import FolderError
 
 JOG = {"experiment": "jog", "jog.seconds": 0.3, "telemetry.endpoint": ""}
@@ -95,6 +97,35 @@ def test_a_sweep_that_cannot_run_is_refused_before_its_first_run(over, said):
     with pytest.raises(hil.ConfigError) as caught:
         hil.sweep(hil.load("sim_impact", JOG), over, workers=1)
     assert str(caught.value.problems[0]).startswith(said)
+
+
+def test_a_sweep_that_is_interrupted_keeps_what_is_done_and_goes_on(monkeypatch, capsys):
+    made = []
+
+    def interrupted_at_the_third(run, summary):
+        made.append(run.number)
+        if len(made) == 3:
+            raise KeyboardInterrupt
+        return sweep_row(run, summary)
+
+    monkeypatch.setattr(running, "sweep_row", interrupted_at_the_third)
+    over = {"jog.speed_mps": [0.01, 0.02], "seed": [1, 2]}
+    swept = hil.sweep(hil.load("sim_impact", JOG), over, workers=1)
+    assert [row["number"] for row in swept.rows] == [1, 2]
+    assert repr(swept).endswith("2 runs over jog.speed_mps, seed, 2 accepted, 2 not done>")
+    assert "2 of 4 runs are done" in capsys.readouterr().err
+    assert swept.resume(workers=1) is swept
+    assert made == [1, 2, 3, 3, 4]
+    assert [row["number"] for row in swept.rows] == [1, 2, 3, 4]
+    assert swept.resume() is swept  # nothing is left
+    assert swept.rows == hil.sweep(hil.load("sim_impact", JOG), over, workers=1).rows
+
+
+def test_a_sweep_shows_how_far_it_is_and_the_time_left(monkeypatch):
+    lines, now = [], iter(range(0, 100, 3))
+    monkeypatch.setattr("hil.campaign.progress.time.monotonic", lambda: float(next(now)))
+    hil.sweep(hil.load("sim_impact", JOG), {"seed": [1, 2, 3]}, workers=1, progress=lines.append)
+    assert lines[-3:] == ["1 of 3 runs", "2 of 3 runs, 3 s left", "3 of 3 runs"]
 
 
 @pytest.mark.slow

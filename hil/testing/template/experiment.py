@@ -1,10 +1,11 @@
-"""The entry point `spin`: all wheels at one speed for a while."""
+"""The experiment `spin`: all wheels at one speed for a while."""
 
 from pydantic import Field
+from typing_extensions import override
 
 from hil.config.schema.experiment_section import ExperimentSection
 from hil.experiments.base import FinishedRun, Summary
-from rover_hil_example.timed import TimedExperiment
+from hil.testing.template.timed import TimedExperiment
 
 
 class SpinSection(ExperimentSection):
@@ -20,8 +21,10 @@ class Spin(TimedExperiment):
     name = "spin"
     section = SpinSection
 
+    @override
     def wanted_radps(self) -> float:
-        return self._section.speed_radps
+        return float(self._section.speed_radps)
 
+    @override
     def summarise(self, run: FinishedRun) -> Summary:
         return {"fastest_radps": float(run.ticks["wheel_speed_radps"].max()), **super().summarise(run)}

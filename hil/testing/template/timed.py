@@ -1,9 +1,14 @@
 """What the experiments of this package share: the wheels turn at one speed for a while."""
 
 from enum import IntEnum
+from typing import Any
 
-from hil.experiments.base import Experiment
-from hil.messages.stages import Goal
+from typing_extensions import override
+
+from hil.config.rig import Rig
+from hil.experiments.base import ArmingChecks, Experiment
+from hil.messages.loads import LoadGoal
+from hil.messages.stages import Estimate, Goal, Prediction, Samples
 
 # Part of the acceleration that the limiter allows.
 OF_ACCELERATION = 0.5
@@ -24,25 +29,26 @@ class TimedExperiment(Experiment):
 
     states = TimedState
 
-    def __init__(self, rig, checks, *, attended: bool = False) -> None:
+    def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)
-        self._section = rig.section
+        self._section: Any = rig.section
         self._change = OF_ACCELERATION * rig.limits.wheel_acceleration_radps2 / rig.rate_hz
         self._speed = 0.0
 
     def wanted_radps(self) -> float:
         """Of every wheel; by default that of the rims."""
-        return self._section.speed_mps / self.config.wheel_radius_m
+        return float(self._section.speed_mps / self.config.wheel_radius_m)
 
-    def loads(self):
+    def loads(self) -> LoadGoal | None:
         """Wanted distribution of the wheels' loads while it moves."""
-        return
+        return None
 
-    def end(self, estimate, late: bool) -> TimedState | None:
+    def end(self, estimate: Estimate, late: bool) -> TimedState | None:  # noqa: ARG002
         """The state that follows; None: it goes on."""
         return TimedState.DONE if late else None
 
-    def decide(self, samples, estimate, prediction, safe: bool) -> Goal:
+    @override
+    def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:
         late = samples.t_ns - self._since_ns >= self._section.seconds * 1e9
         if self._begin_or_end(samples, estimate, safe):
             pass

@@ -1,7 +1,9 @@
 """The driver. `V 0.1 0.1 ...` sets the speed of every wheel [rad/s], `C` cuts; both are answered by the speeds."""
 
-from drivers.host import Host
-from drivers.interfaces import DeviceError, Health, StopFrames
+from typing_extensions import override
+
+from drivers.host import Alive, Host
+from drivers.interfaces import DeviceError, DrivesDevice, Health, StopFrames
 from drivers.messages import DriveCommand, DriveSample
 from drivers.serial.link import BadFrameError, SerialLink
 
@@ -9,13 +11,13 @@ NAME = "textline drives"
 CUT = b"C\n"
 
 
-class TextlineDrives:
-    """A `drivers.interfaces.DrivesDevice`: `write` and `read` touch memory only, `step` makes one transaction.
+class TextlineDrives(DrivesDevice):
+    """`write` and `read` touch memory only, `step` makes one transaction.
 
     It runs only after it was told to cut, and then to run: after it is opened, and after a failure.
     """
 
-    def __init__(self, port: str, baud: int, wheels: int, rate_hz: float, host: Host, alive) -> None:
+    def __init__(self, port: str, baud: int, wheels: int, rate_hz: float, host: Host, alive: Alive) -> None:
         self._link = SerialLink(NAME, port, baud, timeout_s=0.02, host=host, alive=alive)
         self._port, self._baud, self._wheels, self._host = port, baud, wheels, host
         self._period_ns, self._due_ns = round(1e9 / rate_hz), 0
@@ -26,24 +28,30 @@ class TextlineDrives:
         self._sample: DriveSample | None = None
         self._sequence, self._acknowledged_ns, self._stopped_ns, self._runs = 0, -1, -1, False
 
+    @override
     def open(self) -> None:
         self._link.open()
         self._reset()
         self._exchange(CUT)
 
+    @override
     def close(self) -> None:
         self._link.close()
 
+    @override
     def health(self) -> Health:
         return self._link.health("text lines")
 
-    def states(self) -> tuple:
+    @override
+    def states(self) -> tuple[()]:
         return ()
 
+    @override
     def stop_frames(self) -> tuple[StopFrames, ...]:
         """What the watchdog writes when this driver's process is gone; a line that was begun is ended first."""
         return (StopFrames(NAME, self._port, self._baud, (b"\n" + CUT,)),)
 
+    @override
     def write(self, command: DriveCommand) -> None:
         if self._command is None and not command.cut:
             return
@@ -51,10 +59,12 @@ class TextlineDrives:
             self._due_ns = 0  # a cut waits for no period
         self._command = command
 
+    @override
     def read(self, t_ns: int) -> DriveSample | None:
         sample, self._sample = self._sample, None
         return sample
 
+    @override
     def step(self) -> None:
         now_ns = self._host.now_ns()
         if now_ns < self._due_ns:
