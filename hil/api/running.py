@@ -6,8 +6,8 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
@@ -20,7 +20,7 @@ from hil.app.warm_up import warm_up
 from hil.campaign.sweep import SweepRun, expand, sweep_row
 from hil.campaign.trial import Job
 from hil.campaign.trial import TrialResult as RunOfMany
-from hil.campaign.workers import process_pool, run_jobs, this_process
+from hil.campaign.workers import Workers, process_pool, run_jobs, this_process
 from hil.config import Config, ConfigError, Problem, load_config
 from hil.config.overrides import plain_value
 from hil.config.rig import Rig, one_of_each_kind
@@ -200,24 +200,45 @@ def sweep(
     """
     config = load_config(config) if isinstance(config, str) else config
     values, runs = _expanded(config, over)
+    place = place_of(config, [run.config for run in runs], workers)
+    rows: dict[int, dict[str, Any]] = {}
+    with lines_to(progress) as line:
+        report = LineReporter(line)
+
+        def take(run: SweepRun, result: RunOfMany) -> None:
+            rows[run.number] = sweep_row(run, result.summary)
+            report.done(len(rows), len(runs))
+
+        jobs = ((run, Job(run.config.model_dump_json(), "summary")) for run in runs)
+        run_jobs(partial(place, line), jobs, take, lambda: False)
+    return Sweep(config.name, values, [rows[number] for number in sorted(rows)])
+
+
+class LineReporter:
+    """Reports how many runs are done, by lines (`hil.campaign.run.ProgressReporter`)."""
+
+    def __init__(self, line: Callable[[str], None]) -> None:
+        self.text, self._said = line, time.monotonic()
+
+    def done(self, count: int, total: int) -> None:
+        """So many are done."""
+        if (now := time.monotonic()) - self._said >= _EVERY_S or count == total:
+            self._said = now
+            self.text(f"{count} of {total} runs")
+
+
+def place_of(
+    config: Config, configs: Sequence[Config], workers: int | None
+) -> Callable[[Callable[[str], None]], AbstractContextManager[Workers]]:
+    """What opens the processes for runs of such configs, given what takes lines about it.
+
+    Raises ConfigError: runs against the wall clock are made one after the other.
+    """
     if config.clock != "lockstep" and (workers or 1) > 1:
         raise ConfigError(config.name, [Problem("workers", str(workers), "1, or clock: lockstep")], "sweep of config")
     count = 1 if config.clock != "lockstep" else workers or len(os.sched_getaffinity(0))
-    rows: dict[int, dict[str, Any]] = {}
-    with lines_to(progress) as report:
-        kinds, said = one_of_each_kind([run.config for run in runs]), time.monotonic()
-
-        def take(run: SweepRun, result: RunOfMany) -> None:
-            nonlocal said
-            rows[run.number] = sweep_row(run, result.summary)
-            if (now := time.monotonic()) - said >= _EVERY_S or len(rows) == len(runs):
-                said = now
-                report(f"{len(rows)} of {len(runs)} runs")
-
-        jobs = ((run, Job(run.config.model_dump_json(), "summary")) for run in runs)
-        place = partial(this_process, kinds, report) if count == 1 else partial(process_pool, count, kinds, report)
-        run_jobs(place, jobs, take, lambda: False)
-    return Sweep(config.name, values, [rows[number] for number in sorted(rows)])
+    kinds = one_of_each_kind(configs)
+    return partial(this_process, kinds) if count == 1 else partial(process_pool, count, kinds)
 
 
 def _expanded(config: Config, over: Mapping[str, Iterable[Any]]) -> tuple[dict[str, list[Any]], list[SweepRun]]:
