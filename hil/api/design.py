@@ -84,9 +84,9 @@ def sensitivity(
     Example:
         >>> import hil
         >>> config = hil.load("sim_impact", {"experiment": "jog", "jog.seconds": 0.3})
-        >>> found = hil.sensitivity(config, ["jog.speed_mps"], "ticks", repeats=1, workers=1)
-        >>> found.rows[0]["derivative"]
-        0.0
+        >>> found = hil.sensitivity(config, ["jog.speed_mps"], "speed_reached_mps.front_left", workers=1)
+        >>> found, round(found.rows[0]["elasticity"], 1)
+        (<DesignStudy of sim_impact: 15 runs, 0 not accepted>, 1.0)
     """
     base = _load(config)
     steps = of if isinstance(of, Mapping) else dict.fromkeys([of] if isinstance(of, str) else of)

@@ -187,6 +187,10 @@ class Evaluations:
         """All rows so far, by number."""
         return self._rows.rows
 
+    def __len__(self) -> int:
+        """How many have been asked for, whether or not their rows were there."""
+        return len(self._numbers)
+
     def __call__(self, points: Iterable[Mapping[str, Any]]) -> list[Row]:
         """The row of each point, a value for each key.
 

@@ -134,7 +134,7 @@ class _Search:
             return self._rows(evolved.x[:, None])[0], "no run fulfils what is asked"
         x = np.asarray(evolved.x)
         corners = x + np.where(x + _SIDE > 1.0, -_SIDE, _SIDE) * np.eye(keys)
-        left = max(budget - len(self._evaluate.rows), 1)
+        left = max(budget - len(self._evaluate), 1)
         simplex: Any = {"method": "Nelder-Mead", "bounds": cube, "options": {"initial_simplex": [x, *corners]}}
         simplex["options"] |= {"maxfev": left, "xatol": _END, "fatol": math.inf}
         refined = optimize.minimize(self._cost, x, **simplex)

@@ -118,21 +118,21 @@ def _derivative(one: Parameter, at_config: float | None, low: FloatArray, high: 
     """Derivative and elasticity from a result at both ends, (seeds,), NaN of a run that is not accepted.
 
     The elasticity is the derivative times the key's value over the result at the config: % of the result for 1 % of the
-    key.
+    key. `_u95` is half of a 95 % interval.
     """
     both = np.isfinite(low) & np.isfinite(high)
-    names = ("derivative", "derivative_low", "derivative_high", "elasticity", "elasticity_low", "elasticity_high")
-    row: Row = {"pairs": int(both.sum()), **dict.fromkeys(("at_low", "at_high", *names, "told_from_0"))}
+    names = ("at_low", "at_high", "derivative", "derivative_u95", "elasticity", "elasticity_u95", "told_from_0")
+    row: Row = {"pairs": int(both.sum()), **dict.fromkeys(names)}
     if not both.any():
         return row
     spread = spread_of(((high - low)[both] / (one.high - one.low)).tolist())
-    row |= {"at_low": float(low[both].mean()), "at_high": float(high[both].mean())}
-    scales = {"derivative": 1.0} | ({"elasticity": one.value / at_config} if at_config else {})
-    for name, scale in scales.items():
-        row[name] = spread.mean * scale
-        if spread.low is not None and spread.high is not None:
-            row[f"{name}_low"], row[f"{name}_high"] = sorted((spread.low * scale, spread.high * scale))
-            row["told_from_0"] = spread.low > 0.0 or spread.high < 0.0
+    row |= {"at_low": float(low[both].mean()), "at_high": float(high[both].mean()), "derivative": spread.mean}
+    scale = one.value / at_config if at_config else None
+    row["elasticity"] = None if scale is None else spread.mean * scale
+    if spread.high is not None:
+        u95 = spread.high - spread.mean
+        row |= {"derivative_u95": u95, "told_from_0": abs(spread.mean) > u95}
+        row["elasticity_u95"] = None if scale is None else u95 * abs(scale)
     return row
 
 

@@ -172,8 +172,8 @@ def _interval(row: Mapping[str, Any], name: str) -> str:
 
 def _half(row: Mapping[str, Any], name: str) -> str:
     """A mean, and half of its interval."""
-    low, high = (row[f"{name}_{end}"] for end in ("low", "high"))
-    return _number(row[name]) + ("" if low is None else f" ± {0.5 * (high - low):.2g}")
+    half = row[f"{name}_u95"]
+    return _number(row[name]) + ("" if half is None else f" ± {half:.2g}")
 
 
 def _told(row: Mapping[str, Any]) -> str:
