@@ -152,9 +152,10 @@ class _Search:
             share = (values[one.key] - one.low) / (one.high - one.low)
             ends = [one.at(share - _NEIGHBOUR), one.at(share + _NEIGHBOUR)]
             rows = self._evaluate(study.point({**values, one.key: end}) for end in ends)
-            low, high = (self.value(row) if self.fits(row) else None for row in rows)
-            worse = [abs(at - self.value(best)) for at in (low, high) if at is not None]
-            flat = None if scatter is None or not worse else max(worse) <= scatter
+            others = [row if row[one.key] != values[one.key] else None for row in rows]  # none beyond the range
+            low, high = (self.value(row) if row and self.fits(row) else None for row in others)
+            off = [abs(self.value(row) - self.value(best)) if self.fits(row) else math.inf for row in others if row]
+            flat = None if scatter is None else max(off, default=0.0) <= scatter
             at_end = not one.low < values[one.key] < one.high
             steps.append(
                 {"key": one.key, "best": values[one.key], "low": one.low, "high": one.high, "below": ends[0]}

@@ -187,6 +187,7 @@ def draw_sensitivity(found: Mapping[str, Any], run: str = "") -> Figure:
     for axes, name in zip(figure.subplots(len(results), squeeze=False)[:, 0], results, strict=True):
         bars = sorted((row for row in rows if row["result"] == name), key=lambda row: np.ptp([0.0, *_bars(row)]))
         dress_panel(axes, form, name, "")
+        axes.set_axisbelow(True)
         axes.set_yticks(range(len(bars)), [f"{row['key']}\n{row['low']:.4g} to {row['high']:.4g}" for row in bars])
         for place, row in enumerate(bars):
             _draw_bars(axes, place, row)
