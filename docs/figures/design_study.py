@@ -14,11 +14,13 @@ KEYS = ("trial.speed_mps", "trial.angle_deg", "rover.added_mass_kg", "soil.stiff
 OVER = {"trial.angle_deg": (40.0, 90.0), "trial.speed_mps": (0.04, 0.1)}
 FORCE, ENERGY = "contact_force_peak_N", "effective_kinetic_energy_J < 0.2"
 FIRM = {"ground.kind": "firm", "telemetry.endpoint": ""}
+SHORT = {**FIRM, "trial.start_distance_m": 0.05}
 
 
 def depends(out: Outputs) -> None:
     """Derivative and elasticity of the peak force by each key, with half of their 95 % intervals."""
-    found = hil.sensitivity(hil.load("sim_impact", FIRM), out.some(KEYS, 1), FORCE, repeats=2 if out.quick else 5)
+    config = hil.load("sim_impact", SHORT if out.quick else FIRM)
+    found = hil.sensitivity(config, out.some(KEYS, 1), FORCE, repeats=2 if out.quick else 5)
     rows = []
     for row in found.rows:
         cells = [f"{row['key']}, {row['low']:.4g} to {row['high']:.4g}"]
@@ -30,8 +32,8 @@ def depends(out: Outputs) -> None:
 
 def hardest(out: Outputs) -> None:
     """The most peak force within an energy."""
-    config, budget = hil.load("sim_impact", {**FIRM, "trial.start_distance_m": 0.05}), 48 if out.quick else 60
-    found = hil.optimise(config, OVER, most=FORCE, where=ENERGY, evaluations=budget)
+    config, over = hil.load("sim_impact", SHORT), dict(out.some(list(OVER.items()), 1))
+    found = hil.optimise(config, over, most=FORCE, where=ENERGY, evaluations=24 if out.quick else 60)
     rows = []
     for row in found.rows:
         around = ["-" if row[end] is None else f"{row[end]:.1f} N" for end in ("at_below", "at_above")]
