@@ -15,6 +15,7 @@ from hil.campaign.evaluations import Study, Ways
 from hil.campaign.optimisation import optimisation_study, run_optimisation
 from hil.campaign.sensitivity import draw_sensitivity, run_sensitivity, sensitivity_study
 from hil.config import Config, load_config
+from hil.config.rig import one_of_each_kind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -88,7 +89,7 @@ def sensitivity(
         >>> found, round(found.rows[0]["elasticity"], 1)
         (<DesignStudy of sim_impact: 15 runs, 0 not accepted>, 1.0)
     """
-    base = _load(config)
+    base = load_config(config) if isinstance(config, str) else config
     steps = of if isinstance(of, Mapping) else dict.fromkeys([of] if isinstance(of, str) else of)
     study = sensitivity_study(
         base, [results] if isinstance(results, str) else results, steps, {}, share=share, repeats=repeats
@@ -125,18 +126,15 @@ def optimise(
 
     Raises: as `sensitivity`, and FilterError: the condition cannot be evaluated.
     """
+    base = load_config(config) if isinstance(config, str) else config
     ranges = {key: (low, high) for key, (low, high) in over.items()}
-    study = optimisation_study(_load(config), ranges, least, most, where=where, budget=evaluations, repeats=repeats)
+    study = optimisation_study(base, ranges, least, most, where=where, budget=evaluations, repeats=repeats)
     return _made(study, run_optimisation, workers, progress)
-
-
-def _load(config: Config | str) -> Config:
-    return load_config(config) if isinstance(config, str) else config
 
 
 def _made(
     study: Study, run: Callable[[Study, Ways], dict[str, Any]], workers: int | None, progress: Progress
 ) -> DesignStudy:
-    place = place_of(study.base, study.extremes(), workers)
+    place = place_of(one_of_each_kind(study.extremes()), workers)
     with TemporaryDirectory(prefix="hil-design-") as folder, lines_to(progress) as line:
         return DesignStudy(run(study, Ways(Path(folder), partial(place, line), LineReporter(line), lambda: False)))

@@ -200,7 +200,7 @@ def sweep(
     """
     config = load_config(config) if isinstance(config, str) else config
     values, runs = _expanded(config, over)
-    place = place_of(config, [run.config for run in runs], workers)
+    place = place_of(one_of_each_kind([run.config for run in runs]), workers)
     rows: dict[int, dict[str, Any]] = {}
     with lines_to(progress) as line:
         report = LineReporter(line)
@@ -228,16 +228,16 @@ class LineReporter:
 
 
 def place_of(
-    config: Config, configs: Sequence[Config], workers: int | None
+    kinds: Sequence[Rig], workers: int | None
 ) -> Callable[[Callable[[str], None]], AbstractContextManager[Workers]]:
-    """What opens the processes for runs of such configs, given what takes lines about it.
+    """What opens the processes for runs of such rigs, given what takes lines about it.
 
     Raises ConfigError: runs against the wall clock are made one after the other.
     """
+    config = kinds[0].config
     if config.clock != "lockstep" and (workers or 1) > 1:
         raise ConfigError(config.name, [Problem("workers", str(workers), "1, or clock: lockstep")], "sweep of config")
     count = 1 if config.clock != "lockstep" else workers or len(os.sched_getaffinity(0))
-    kinds = one_of_each_kind(configs)
     return partial(this_process, kinds) if count == 1 else partial(process_pool, count, kinds)
 
 

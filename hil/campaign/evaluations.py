@@ -40,7 +40,7 @@ class StudyStoppedError(Exception):
 
 
 @dataclass(frozen=True)
-class Parameter:
+class StudyParameter:
     """A key of a config that varies."""
 
     key: str  #: dotted
@@ -50,7 +50,7 @@ class Parameter:
     whole: bool  #: only whole numbers are values
 
     def at(self, share: float) -> float:
-        """The value at a share of the way from `low` to `high`."""
+        """The value at a share of the range, 0 at `low` and 1 at `high`."""
         value = min(max(self.low + share * (self.high - self.low), self.low), self.high)
         return round(value) if self.whole else float(value)
 
@@ -60,7 +60,7 @@ class Study:
     """What is asked of a config, checked."""
 
     base: Config
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[StudyParameter, ...]
     results: tuple[str, ...]  #: flat names of numbers in a summary
     options: Mapping[str, Any]  #: on which it depends which runs are made
 
@@ -113,7 +113,7 @@ def make_study(
     Raises ConfigError: with all problems at once.
     """
     refuse_unfit(base, "design study", SIMULATED)
-    parameters, problems = list[Parameter](), [*problems]
+    parameters, problems = list[StudyParameter](), [*problems]
     for key, ends in asked.items():
         try:
             parameters.append(_parameter(base, key, ends, share))
@@ -137,7 +137,7 @@ def _alike(name: str, known: Sequence[str]) -> str:
     return f"did you mean {' or '.join(near)}?" if near else f"one of {', '.join(known)}"
 
 
-def _parameter(base: Config, key: str, asked: Asked, share: float) -> Parameter:
+def _parameter(base: Config, key: str, asked: Asked, share: float) -> StudyParameter:
     steps = [int(step) if step.isdecimal() else step for step in key.split(".")]
     value: Any = base.model_dump(mode="json")
     for step in steps:
@@ -161,7 +161,7 @@ def _parameter(base: Config, key: str, asked: Asked, share: float) -> Parameter:
             problems += error.problems
     if problems:
         raise ConfigError(base.name, problems)
-    return Parameter(key, value, low, high, schema.get("type") == "integer")
+    return StudyParameter(key, value, low, high, schema.get("type") == "integer")
 
 
 def _around(value: float, schema: Schema, step: float | None, share: float) -> tuple[float, float]:
@@ -178,8 +178,8 @@ def _around(value: float, schema: Schema, step: float | None, share: float) -> t
 class Evaluations:
     """Makes the runs that a study asks for; see `evaluations`."""
 
-    def __init__(self, base: Config, rows: SweepRows, run: Callable[[list[SweepRun]], None]) -> None:
-        self._base, self._rows, self._run = base, rows, run
+    def __init__(self, study: Study, rows: SweepRows, run: Callable[[list[SweepRun]], None]) -> None:
+        self._study, self._rows, self._run = study, rows, run
         self._numbers: dict[tuple[Any, ...], int] = {}
 
     @property
@@ -210,18 +210,18 @@ class Evaluations:
             raise StudyStoppedError
         return [self._rows[number] for number in numbers]
 
-    def of_config(self, study: Study) -> Row:
+    def of_config(self) -> Row:
         """The row of the config as it is. Raises ConfigError: one of the results is no number there."""
-        (row,) = self([study.point()])
+        (row,) = self([self._study.point()])
         numbers = [key for key, value in row.items() if isinstance(value, float)]
         because = f" (not accepted: {row['reasons']})" if row["reasons"] else ""
         problems = [
             Problem(name, f"no number in a run of the config{because}", _alike(name, numbers))
-            for name in study.results
+            for name in self._study.results
             if not isinstance(row.get(name), int | float)
         ]
         if problems:
-            raise ConfigError(study.base.name, problems, _WHAT)
+            raise ConfigError(self._study.base.name, problems, _WHAT)
         return row
 
     def counted(self) -> dict[str, Any]:
@@ -236,13 +236,14 @@ class Evaluations:
                 wrong = f"its evaluation {number} has other values: it was begun with another scipy"
                 raise FolderError(f"the folder cannot be resumed: {wrong}; start another with --out")
             return
+        base = self._study.base
         try:
-            config = self._base.replace(values)
+            config = base.replace(values)
         except ConfigError as error:
             refused = {"accepted": False, "reasons": [f"refused: {problem}" for problem in error.problems]}
-            self._rows.add(sweep_row(SweepRun(number, values, self._base), refused))
+            self._rows.add(sweep_row(SweepRun(number, values, base), refused))
         else:
-            runs.append(SweepRun(number, values, config.sharing(self._base)))
+            runs.append(SweepRun(number, values, config.sharing(base)))
 
 
 @contextmanager
@@ -258,9 +259,7 @@ def evaluations(study: Study, ways: Ways, most: int) -> Iterator[Evaluations]:
         if ways.resume:
             ways.report.text(f"{len(rows)} evaluations are there already")
         try:
-            yield Evaluations(
-                study.base, rows, lambda runs: run_missing(runs, rows, place, ways.report, ways.stopped, most)
-            )
+            yield Evaluations(study, rows, lambda runs: run_missing(runs, rows, place, ways.report, ways.stopped, most))
         finally:
             with replacing(ways.folder / EVALUATIONS) as unfinished:
                 write_table(unfinished, rows.rows, "csv")

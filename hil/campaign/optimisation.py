@@ -104,7 +104,7 @@ class _Search:
         self._study, self._evaluate = study, evaluate
         self._sign = 1.0 if study.options["wanted"] == "least" else -1.0
         self._where = RunFilter(study.options["where"]) if study.options["where"] else None
-        row = evaluate.of_config(study)
+        row = evaluate.of_config()
         self.at_config = self.value(row) if self.fits(row) else None
 
     def value(self, row: Row) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import stats
 
 from hil.analysis.statistics import LEVEL, FloatArray, spread_of
-from hil.campaign.evaluations import Asked, Evaluations, Parameter, Row, Study, Ways, evaluations, make_study
+from hil.campaign.evaluations import Asked, Evaluations, Row, Study, StudyParameter, Ways, evaluations, make_study
 from hil.campaign.sweep import write_table
 from hil.config import Config, ConfigError, Problem
 from hil.config.files import replacing, write_whole
@@ -81,7 +81,7 @@ def run_sensitivity(study: Study, ways: Ways) -> dict[str, Any]:
     count, samples = len(study.parameters), study.options.get("samples")
     most = 1 + samples * (count + 2) if samples else study.options["repeats"] * (2 * count + 1)
     with evaluations(study, ways, most) as evaluate:
-        evaluate.of_config(study)
+        evaluate.of_config()
         rows = (_indices if samples else _derivatives)(study, evaluate)
         base, place = study.base, ways.folder / SENSITIVITY
         facts = {"config": base.name, "seed": base.seed, **study.head(), **study.options}
@@ -114,7 +114,7 @@ def _derivatives(study: Study, evaluate: Evaluations) -> list[Row]:
     return table
 
 
-def _derivative(one: Parameter, at_config: float | None, low: FloatArray, high: FloatArray) -> Row:
+def _derivative(one: StudyParameter, at_config: float | None, low: FloatArray, high: FloatArray) -> Row:
     """Derivative and elasticity from a result at both ends, (seeds,), NaN of a run that is not accepted.
 
     The elasticity is the derivative times the key's value over the result at the config: % of the result for 1 % of the

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from hil.cli.run_options import INTERRUPTED, BatchOptions, running, with_groups
-from hil.cli.terminal import FAULT, show, usage_errors
+from hil.cli.terminal import FAULT, complain, show, usage_errors
 
 if TYPE_CHECKING:
     from hil.campaign.evaluations import Study, Ways
@@ -39,14 +39,14 @@ def sensitivity(
     """Show how results depend on keys of a config: derivatives with their scatter, or Sobol' indices."""
     from hil.campaign.sensitivity import run_sensitivity, sensitivity_study
 
-    def make(base: Config) -> Study:
+    with usage_errors():
         steps, wrong = _by_key(of, "--of", lambda text: float(text) if text else None)
         over, problems = _by_key(ranges, "--range", _range)
-        return sensitivity_study(
-            base, result, steps, over, share=share, repeats=repeats, samples=samples, problems=[*wrong, *problems]
-        )
-
-    found, study = _made(options, "sensitivity", make, run_sensitivity)
+        study = sensitivity_study(
+            _base(options), result, steps, over, share=share, repeats=repeats, samples=samples,
+            problems=[*wrong, *problems],
+        )  # fmt: skip
+    found = _made(options, "sensitivity", study, run_sensitivity)
     if options.as_json:
         return
     for name in study.results:
@@ -73,13 +73,12 @@ def optimise(
     """Search for the values of keys that make a result least, or most; a run that is not accepted does not count."""
     from hil.campaign.optimisation import optimisation_study, run_optimisation
 
-    def make(base: Config) -> Study:
+    with usage_errors():
         ranges, problems = _by_key(over, "--over", _range)
-        return optimisation_study(
-            base, ranges, least, most, where=where, budget=budget, repeats=repeats, problems=problems
+        study = optimisation_study(
+            _base(options), ranges, least, most, where=where, budget=budget, repeats=repeats, problems=problems
         )
-
-    found, study = _made(options, "optimum", make, run_optimisation)
+    found = _made(options, "optimum", study, run_optimisation)
     if not options.as_json and found["best"] is not None:
         lines = []
         for row in found["around"]:
@@ -93,26 +92,28 @@ def optimise(
         seeds = f"{found['seeds_fit']} of {found['seeds']} seeds count"
         print(f"{found['ended']}; scatter at the best over seeds {_number(found['scatter'])}, {seeds}")
     if found["best"] is None:
+        complain(f"no best: {found['ended']}")
         raise typer.Exit(FAULT)
 
 
+def _base(options: BatchOptions) -> Config:
+    """The config as it is, whose runs publish no telemetry."""
+    from hil.config import load_config
+
+    return load_config(options.config, [*(options.overrides or ()), 'telemetry.endpoint=""'], options.seed)
+
+
 def _made(
-    options: BatchOptions,
-    what: str,
-    make: Callable[[Config], Study],
-    run: Callable[[Study, Ways], dict[str, Any]],
-) -> tuple[dict[str, Any], Study]:
-    """What a study found, which is said, and the study."""
+    options: BatchOptions, what: str, study: Study, run: Callable[[Study, Ways], dict[str, Any]]
+) -> dict[str, Any]:
+    """What a study found; how many runs it made, and where they are, is said."""
     from hil.analysis.listed_runs import FilterError
     from hil.campaign.evaluations import StudyStoppedError, Ways
     from hil.campaign.sweep import UNFINISHED
-    from hil.config import load_config
 
     with usage_errors():
-        base = load_config(options.config, [*(options.overrides or ()), 'telemetry.endpoint=""'], options.seed)
-        study = make(base)
-        options.check_place(base.clock, base.name)
-        folder = options.folder(base.name, what, UNFINISHED)
+        options.check_place(study.base.clock, study.base.name)
+        folder = options.folder(study.base.name, what, UNFINISHED)
     with usage_errors(FilterError), running("runs", folder) as (report, stop):
         place = options.place(study.extremes(), report)
         try:
@@ -121,15 +122,13 @@ def _made(
             raise typer.Exit(INTERRUPTED) from None
     if options.as_json:
         print(json.dumps({"folder": str(folder), **found}))
-        return found, study
+        return found
     outside = f", {found['condition_not_met']} outside the condition" if found.get("condition_not_met") else ""
     print(f"{found['evaluations']} runs: {found['not_accepted']} not accepted{outside}")
     for reason, count in found["reasons"].items():
         print(f"not accepted, {count}: {reason}")
-    if found.get("best", study) is None:
-        print(f"no best: {found['ended']}")
     print(f"folder: {folder}")
-    return found, study
+    return found
 
 
 def _by_key(

@@ -50,4 +50,4 @@ def test_an_optimum_is_a_table_and_without_one_the_exit_status_is_1(tmp_path, ca
     assert "outside the condition" in shown
     assert {file.name for file in (tmp_path / "a").iterdir()} == {"evaluations.csv", "optimum.json"}
     assert run(["optimise", "sim_impact", *JOG, *asked, "--where", f"{SPEED} > 9", "--out", str(tmp_path / "b")]) == 1
-    assert "no best: no run fulfils what is asked" in capfd.readouterr().out
+    assert "no best: no run fulfils what is asked" in capfd.readouterr().err
