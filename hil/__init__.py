@@ -1,7 +1,8 @@
 """The controller of a rover test rig: a fixed-step loop between measured samples and gated commands.
 
-From Python: `hil.load` a config, `hil.run` it, `hil.sweep` over its keys, `hil.open` what was recorded, `hil.identify`
-the soil, `hil.operate` a rig (docs/how-to/use-from-python.md). These names are imported when they are used, so that
+From Python: `hil.load` a config, `hil.run` it, `hil.sweep` over its keys, see its `hil.sensitivity` to them,
+`hil.optimise` them, `hil.open` what was recorded, `hil.identify` the soil, `hil.operate` a rig
+(docs/how-to/use-from-python.md). These names are imported when they are used, so that
 `import hil` takes no time.
 """
 
@@ -13,6 +14,7 @@ from hil.placement import require_placed
 __version__: str  # of hil.version, which asks git in a checkout: when it is first wanted
 
 if TYPE_CHECKING:
+    from hil.api.design import DesignStudy, optimise, sensitivity
     from hil.api.operated import OperatedRig, operate
     from hil.api.result import IdentifiedSoil, Result, Runs, identify, open, runs
     from hil.api.running import Sweep, load, run, sweep
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Config",
     "ConfigError",
+    "DesignStudy",
     "IdentifiedSoil",
     "OperatedRig",
     "Result",
@@ -32,14 +35,17 @@ __all__ = [
     "load",
     "open",
     "operate",
+    "optimise",
     "run",
     "runs",
+    "sensitivity",
     "sweep",
 ]
 # Module of each of these names.
 _PLACES = {
     "Config": "hil.config.checked_config",
     "ConfigError": "hil.config.problems",
+    "DesignStudy": "hil.api.design",
     "IdentifiedSoil": "hil.api.result",
     "OperatedRig": "hil.api.operated",
     "Result": "hil.api.result",
@@ -49,8 +55,10 @@ _PLACES = {
     "load": "hil.api.running",
     "open": "hil.api.result",
     "operate": "hil.api.operated",
+    "optimise": "hil.api.design",
     "run": "hil.api.running",
     "runs": "hil.api.result",
+    "sensitivity": "hil.api.design",
     "sweep": "hil.api.running",
 }
 

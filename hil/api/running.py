@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
@@ -19,7 +19,7 @@ from hil.campaign.progress import ProgressBar, write_line
 from hil.campaign.sweep import SweepRun, expand, sweep_row
 from hil.campaign.trial import Job
 from hil.campaign.trial import TrialResult as RunOfMany
-from hil.campaign.workers import process_pool, run_jobs, this_process
+from hil.campaign.workers import Workers, process_pool, run_jobs, this_process
 from hil.config import Config, ConfigError, Problem, load_config
 from hil.config.overrides import plain_value
 from hil.config.rig import Rig, one_of_each_kind
@@ -134,6 +134,13 @@ def _run_in(folder: Path, config: Config, progress: Progress) -> tuple[dict[str,
 _EVERY_S = 2.0
 
 
+@contextmanager
+def bar_of(progress: Progress) -> Iterator[ProgressBar]:
+    """Shows how many runs are done, as `progress` asks (`lines_to`); in a terminal a bar with the time left."""
+    with lines_to(progress) as say, ProgressBar("runs", None if say is write_line else say, _EVERY_S) as bar:
+        yield bar
+
+
 class Sweep:
     """The runs of a sweep.
 
@@ -161,19 +168,16 @@ class Sweep:
         pending = [run for run in self._runs if run.number not in rows]
         if not pending:
             return self
-        in_lockstep = pending[0].config.clock == "lockstep"
-        count = 1 if not in_lockstep else workers or len(os.sched_getaffinity(0))
-        kinds = one_of_each_kind([run.config for run in pending])
-        with lines_to(progress) as say, ProgressBar("runs", None if say is write_line else say, _EVERY_S) as bar:
+        place = place_of(one_of_each_kind([run.config for run in pending]), workers)
+        with bar_of(progress) as bar:
 
             def take(run: SweepRun, result: RunOfMany) -> None:
                 rows[run.number] = sweep_row(run, result.summary)
                 bar.done(len(rows), len(self._runs))
 
             jobs = ((run, Job(run.config.model_dump_json(), "summary")) for run in pending)
-            pool = this_process if count == 1 else partial(process_pool, count)
             try:
-                run_jobs(partial(pool, kinds, bar.text), jobs, take, lambda: False)
+                run_jobs(partial(place, bar.text), jobs, take, lambda: False)
             except KeyboardInterrupt:
                 write_line(f"hil.sweep interrupted: {len(rows)} of {len(self._runs)} runs are done; resume() goes on")
             finally:
@@ -224,9 +228,21 @@ def sweep(
     """
     config = load_config(config) if isinstance(config, str) else config
     values, runs = _expanded(config, over)
+    return Sweep(config.name, values, runs).resume(workers, progress)
+
+
+def place_of(
+    kinds: Sequence[Rig], workers: int | None
+) -> Callable[[Callable[[str], None]], AbstractContextManager[Workers]]:
+    """What opens the processes for runs of such rigs, given what takes lines about it.
+
+    Raises ConfigError: runs against the wall clock are made one after the other.
+    """
+    config = kinds[0].config
     if config.clock != "lockstep" and (workers or 1) > 1:
         raise ConfigError(config.name, [Problem("workers", str(workers), "1, or clock: lockstep")], "sweep of config")
-    return Sweep(config.name, values, runs).resume(workers, progress)
+    count = 1 if config.clock != "lockstep" else workers or len(os.sched_getaffinity(0))
+    return partial(this_process, kinds) if count == 1 else partial(process_pool, count, kinds)
 
 
 def _expanded(config: Config, over: Mapping[str, Iterable[Any]]) -> tuple[dict[str, list[Any]], list[SweepRun]]:

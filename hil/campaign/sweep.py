@@ -29,7 +29,7 @@ from hil.version import running_version
 
 UNFINISHED = "sweep.unfinished.jsonl"
 # What must be the same when a sweep is resumed, and its name in messages.
-_SAME = {"version": "rover-hil", "config_sha256": "CONFIG", "runs_sha256": "--over"}
+_SAME = {"version": "rover-hil", "config_sha256": "CONFIG", "runs_sha256": "--over, --of or another option"}
 
 
 class SweepRows:
@@ -63,6 +63,9 @@ class SweepRows:
 
     def __contains__(self, number: int) -> bool:
         return number in self._rows
+
+    def __getitem__(self, number: int) -> dict[str, Any]:
+        return self._rows[number]
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -238,21 +241,33 @@ def run_sweep(
     with SweepRows(path.parent, sweep_head(runs), resume) as rows:
         if resume:
             report.text(f"{len(rows)} of {len(runs)} runs are there already")
-
-        def take(run: SweepRun, result: TrialResult) -> None:
-            rows.add(sweep_row(run, result.summary))
-            report.done(len(rows), len(runs))
-
-        jobs = ((run, Job(run.config.model_dump_json(), "summary")) for run in runs if run.number not in rows)
         try:
-            if len(rows) < len(runs):
-                run_jobs(workers, jobs, take, stopped)
+            run_missing(runs, rows, workers, report, stopped, len(runs))
         finally:
             with replacing(path) as unfinished:
                 write_table(unfinished, rows.rows, kind)
         if len(rows) == len(runs):
             rows.whole()
         return rows.rows
+
+
+def run_missing(
+    runs: Sequence[SweepRun],
+    rows: SweepRows,
+    workers: Callable[[], AbstractContextManager[Workers]],
+    report: ProgressReporter,
+    stopped: Callable[[], bool],
+    total: int,
+) -> None:
+    """Make those of the runs that have no row yet, until it is stopped; `total`: how many rows there are to be."""
+
+    def take(run: SweepRun, result: TrialResult) -> None:
+        rows.add(sweep_row(run, result.summary))
+        report.done(len(rows), total)
+
+    missing = [run for run in runs if run.number not in rows]
+    if missing:
+        run_jobs(workers, ((run, Job(run.config.model_dump_json(), "summary")) for run in missing), take, stopped)
 
 
 def sweep_head(runs: Sequence[SweepRun]) -> dict[str, Any]:

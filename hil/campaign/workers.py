@@ -17,7 +17,7 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import wait as wait_for
 from multiprocessing.context import ForkServerContext, ForkServerProcess
@@ -121,6 +121,26 @@ def process_pool(count: int, kinds: Sequence[Rig], progress: Progress) -> Iterat
         yield Workers(executor, 2 * count, shares_folders=True)
     finally:
         executor.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def kept_open(place: Callable[[], AbstractContextManager[Workers]]) -> Iterator[Callable[[], Any]]:
+    """The same place for several calls of `run_jobs`, opened once; after an error the next call opens it again."""
+    opened = list[Workers]()
+    with ExitStack() as stack:
+
+        @contextmanager
+        def again() -> Iterator[Workers]:
+            if not opened:
+                opened.append(stack.enter_context(place()))
+            try:
+                yield opened[0]
+            except BaseException:
+                opened.clear()
+                stack.__exit__(*sys.exc_info())  # says the error in its own words: a scheduler that is lost
+                raise
+
+        yield again
 
 
 def run_jobs(

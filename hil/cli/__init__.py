@@ -19,6 +19,7 @@ from hil.cli.campaign import campaign, compare
 from hil.cli.check import check, devices, open_foreign, recover, replay, verify
 from hil.cli.client import command, keys
 from hil.cli.configs import configs, rover
+from hil.cli.design import optimise, sensitivity
 from hil.cli.energy import activity, energy, path
 from hil.cli.identify import identify, validate
 from hil.cli.init import init
@@ -66,7 +67,7 @@ app = typer.Typer(
 )
 # Groups of `hil --help`, and their commands in order; a group of commands has its own help.
 _GROUPS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
-    "Run": (run_config, trial, campaign, sweep, drawbar, slope),
+    "Run": (run_config, trial, campaign, sweep, sensitivity, optimise, drawbar, slope),
     "Rig": (check, devices, calibrate, jog, valve, operate, command, keys),
     "Runs": (runs, note, report, compare, export, render, view, verify, replay, recover),
     "Analysis": (energy, path, activity, identify, validate, open_foreign),

@@ -47,7 +47,7 @@ def wrong_by_themselves(error: ValidationError) -> dict[str, float | None]:
     least: dict[str, float | None] = {}
     for detail in error.errors(include_url=False):
         if not isinstance(detail.get("ctx", {}).get("error"), CrossCheckError):
-            keys, schema = _place(detail["loc"])
+            keys, schema = schema_at(detail["loc"])
             least[".".join(keys)] = schema.get("minimum")
     return least
 
@@ -64,7 +64,7 @@ def shown(value: Any) -> str:
 
 
 def _problem(detail: ErrorDetails, cause: Any, whole: Schema | None) -> Problem:
-    location, schema = _place(detail["loc"], whole)
+    location, schema = schema_at(detail["loc"], whole)
     if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
         value = detail["input"].get(tag(schema)) if isinstance(detail["input"], dict) else detail["input"]
         names = driver_names(location[-1])
@@ -93,7 +93,7 @@ def _allowed_for(value: Any, schema: Schema) -> str:
 
 def _known_keys(location: Sequence[int | str], whole: Schema | None) -> str:
     """The keys of the section that has an unknown key; only the most similar one, if there is one."""
-    known = list(_place(location[:-1], whole)[1].get("properties", {}))
+    known = list(schema_at(location[:-1], whole)[1].get("properties", {}))
     near = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=_ALIKE)
     return f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}"
 
@@ -156,7 +156,7 @@ def config_keys(node: Schema | None = None, before: str = "") -> Iterator[str]:
             yield f"{before}{name}"
 
 
-def _place(location: Sequence[int | str], whole: Schema | None = None) -> tuple[tuple[str, ...], Schema]:
+def schema_at(location: Sequence[int | str], whole: Schema | None = None) -> tuple[tuple[str, ...], Schema]:
     """A key path as a person writes it, and its JSON schema in `whole` (that of `Config`), empty if there is none.
 
     pydantic names the kind of a section of several kinds in its location; the person does not.
