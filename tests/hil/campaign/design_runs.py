@@ -35,6 +35,6 @@ def closed_form(job, noise: float = 0.0) -> dict[str, Any]:
     )
 
 
-def ways(folder, place, *, stop=None, resume=False) -> StudyExecution:
+def execution(folder, place, *, stop=None, resume=False) -> StudyExecution:
     folder.mkdir(exist_ok=True)
     return StudyExecution(folder, place, Lines(), (stop or NeverStop()).now, resume)

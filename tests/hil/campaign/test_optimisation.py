@@ -13,7 +13,7 @@ from hil.campaign.sweep import UNFINISHED
 from hil.config import ConfigError, load_config
 
 from .conftest import NeverStop
-from .design_runs import ANGLE, MASS, SPEED, closed_form, ways
+from .design_runs import ANGLE, MASS, SPEED, closed_form, execution
 
 BASE = load_config("sim_impact", {"telemetry.endpoint": ""})
 OVER = {SPEED: (0.02, 0.15), ANGLE: (40.0, 90.0)}
@@ -23,7 +23,7 @@ FORCE, BOWL = "contact_force_peak_N", "impulse_Ns"
 @pytest.mark.slow
 def test_the_bottom_of_a_bowl_is_found_and_how_flat_it_is(pretend, here, tmp_path):
     pretend(closed_form)
-    found = run_optimisation(optimisation_study(BASE, OVER, BOWL, None), ways(tmp_path, here))
+    found = run_optimisation(optimisation_study(BASE, OVER, BOWL, None), execution(tmp_path, here))
     assert found["best"][SPEED] == pytest.approx(0.09, abs=1e-3)
     assert found["best"][ANGLE] == pytest.approx(75.0, abs=0.3)
     assert found["value"] == pytest.approx(1.0, abs=1e-3)
@@ -39,7 +39,7 @@ def test_the_bottom_of_a_bowl_is_found_and_how_flat_it_is(pretend, here, tmp_pat
 @pytest.mark.slow
 def test_the_most_is_at_the_end_of_a_range_and_that_is_said(pretend, here, tmp_path):
     pretend(closed_form)
-    found = run_optimisation(optimisation_study(BASE, {SPEED: (0.02, 0.15)}, None, FORCE), ways(tmp_path, here))
+    found = run_optimisation(optimisation_study(BASE, {SPEED: (0.02, 0.15)}, None, FORCE), execution(tmp_path, here))
     (speed,) = found["around"]
     assert speed["best"] == pytest.approx(0.15, rel=1e-3)
     assert speed["at_end_of_range"] is (speed["best"] == 0.15)
@@ -48,7 +48,7 @@ def test_the_most_is_at_the_end_of_a_range_and_that_is_said(pretend, here, tmp_p
 
 def test_a_result_within_the_scatter_of_its_seeds_is_flat(pretend, here, tmp_path):
     pretend(lambda job: {**closed_form(job), BOWL: closed_form(job)[BOWL] + closed_form(job)["seed"]})
-    found = run_optimisation(optimisation_study(BASE, OVER, BOWL, None, budget=60), ways(tmp_path, here))
+    found = run_optimisation(optimisation_study(BASE, OVER, BOWL, None, budget=60), execution(tmp_path, here))
     assert found["scatter"] == pytest.approx(1.5811, abs=1e-4)  # of 1, 2, 3, 4, 5
     assert [row["flat"] for row in found["around"]] == [True, True]
 
@@ -59,7 +59,7 @@ def test_a_condition_keeps_the_best_on_its_side(pretend, here, tmp_path):
     pretend(closed_form)
     where = f"{FORCE} <= 300 and {SPEED} > 0.05"
     over = {SPEED: (0.02, 0.15), MASS: (0.0, 100.0)}
-    found = run_optimisation(optimisation_study(BASE, over, None, FORCE, where=where), ways(tmp_path, here))
+    found = run_optimisation(optimisation_study(BASE, over, None, FORCE, where=where), execution(tmp_path, here))
     assert 295.0 < found["value"] <= 300.0
     assert found["condition_not_met"] > 0
 
@@ -71,14 +71,14 @@ def test_rejected_and_refused_runs_are_counted_and_never_the_best(pretend, here,
 
     pretend(make)
     study = optimisation_study(BASE, {SPEED: (0.02, 0.15)}, None, FORCE, budget=60)
-    found = run_optimisation(study, ways(tmp_path, here))
+    found = run_optimisation(study, execution(tmp_path, here))
     assert 180.0 < found["value"] < 200.0
     assert found["not_accepted"] == found["reasons"]["too hard"] > 0
 
 
 def test_without_an_accepted_run_there_is_no_best(pretend, here, tmp_path):
     pretend(lambda job: {**closed_form(job), "accepted": False, "reasons": ["veered"]})
-    found = run_optimisation(optimisation_study(BASE, OVER, FORCE, None, budget=48), ways(tmp_path, here))
+    found = run_optimisation(optimisation_study(BASE, OVER, FORCE, None, budget=48), execution(tmp_path, here))
     assert found["best"] is None
     assert found["ended"] == "no run fulfils what is asked"
     assert found["not_accepted"] == found["evaluations"]
@@ -89,7 +89,7 @@ def test_without_an_accepted_run_there_is_no_best(pretend, here, tmp_path):
 def test_one_that_was_killed_goes_on_and_leaves_the_bytes_of_one_that_ran_through(runs, pretend, here, tmp_path):
     study = optimisation_study(BASE, OVER, BOWL, None, where=f"{FORCE} < 400", budget=80)
     pretend(closed_form)
-    run_optimisation(study, ways(tmp_path / "whole", here))
+    run_optimisation(study, execution(tmp_path / "whole", here))
     stop = NeverStop()
 
     def make(job):
@@ -98,10 +98,10 @@ def test_one_that_was_killed_goes_on_and_leaves_the_bytes_of_one_that_ran_throug
 
     jobs = pretend(make)
     with pytest.raises(StudyStoppedError):
-        run_optimisation(study, ways(tmp_path / "parts", here, stop=stop))
+        run_optimisation(study, execution(tmp_path / "parts", here, stop=stop))
     assert (tmp_path / "parts" / UNFINISHED).is_file()
     jobs = pretend(closed_form)
-    found = run_optimisation(study, ways(tmp_path / "parts", here, resume=True))
+    found = run_optimisation(study, execution(tmp_path / "parts", here, resume=True))
     assert len(jobs) == found["evaluations"] - runs
     for name in (EVALUATIONS, OPTIMUM):
         assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
@@ -128,4 +128,4 @@ def test_all_that_is_wrong_is_said_at_once_before_the_first_run():
 def test_a_condition_that_cannot_be_evaluated_is_said(pretend, here, tmp_path):
     pretend(closed_form)
     with pytest.raises(FilterError, match="reasons"):
-        run_optimisation(optimisation_study(BASE, OVER, FORCE, None, where="reasons < 3"), ways(tmp_path, here))
+        run_optimisation(optimisation_study(BASE, OVER, FORCE, None, where="reasons < 3"), execution(tmp_path, here))

@@ -16,7 +16,7 @@ from hil.campaign.sweep import UNFINISHED
 from hil.config import ConfigError, load_config
 
 from .conftest import NeverStop, summary_of_job
-from .design_runs import ANGLE, MASS, SPEED, STIFFNESS, closed_form, ways
+from .design_runs import ANGLE, MASS, SPEED, STIFFNESS, closed_form, execution
 
 BASE = load_config("sim_impact", {"telemetry.endpoint": "", "ground.kind": "firm"})
 FORCE, ENERGY = "contact_force_peak_N", "effective_kinetic_energy_J"
@@ -30,7 +30,7 @@ def of_keys(found, result=FORCE):
 def test_derivative_and_elasticity_of_a_closed_form_are_those_of_its_formula(pretend, here, tmp_path):
     pretend(closed_form)
     of = {SPEED: None, MASS: 0.5, STIFFNESS: None}
-    found = run_sensitivity(sensitivity_study(BASE, [FORCE, ENERGY], of, {}), ways(tmp_path, here))
+    found = run_sensitivity(sensitivity_study(BASE, [FORCE, ENERGY], of, {}), execution(tmp_path, here))
     force, energy = of_keys(found), of_keys(found, ENERGY)
     m = 100.0 + BASE.rover.added_mass_kg
     at = BASE.trial.speed_mps * (1e5 * m) ** 0.5
@@ -53,7 +53,9 @@ def test_a_derivative_within_its_scatter_is_not_told_from_0(pretend, here, tmp_p
         return {**summary, "peak_force_N": float(zlib.crc32(job.config.encode()))}
 
     pretend(make)
-    found = run_sensitivity(sensitivity_study(BASE, [FORCE, "peak_force_N"], {SPEED: None}, {}), ways(tmp_path, here))
+    found = run_sensitivity(
+        sensitivity_study(BASE, [FORCE, "peak_force_N"], {SPEED: None}, {}), execution(tmp_path, here)
+    )
     assert of_keys(found)[SPEED]["told_from_0"] is True
     noisy = of_keys(found, "peak_force_N")[SPEED]
     assert noisy["told_from_0"] is False
@@ -62,7 +64,7 @@ def test_a_derivative_within_its_scatter_is_not_told_from_0(pretend, here, tmp_p
 
 def test_one_seed_says_that_the_scatter_is_not_known(pretend, here, tmp_path):
     pretend(closed_form)
-    found = run_sensitivity(sensitivity_study(BASE, [FORCE], {SPEED: None}, {}, repeats=1), ways(tmp_path, here))
+    found = run_sensitivity(sensitivity_study(BASE, [FORCE], {SPEED: None}, {}, repeats=1), execution(tmp_path, here))
     row = of_keys(found)[SPEED]
     assert row["derivative_u95"] is row["told_from_0"] is None
     assert found["evaluations"] == 3
@@ -85,7 +87,7 @@ def test_runs_that_are_not_accepted_are_left_out_counted_and_said(pretend, here,
         return made if made["seed"] != 3 else {**made, "accepted": False, "reasons": ["veered"]}
 
     pretend(make)
-    found = run_sensitivity(sensitivity_study(BASE, [FORCE], {SPEED: None}, {}), ways(tmp_path, here))
+    found = run_sensitivity(sensitivity_study(BASE, [FORCE], {SPEED: None}, {}), execution(tmp_path, here))
     assert found["not_accepted"] == 3
     assert found["reasons"] == {"veered": 3}
     assert of_keys(found)[SPEED]["pairs"] == 4
@@ -98,7 +100,7 @@ def test_sobol_indices_of_a_sum_are_the_shares_of_its_variance(pretend, here, tm
     pretend(closed_form)
     ranges = {ANGLE: (40.0, 90.0), SPEED: (0.05, 0.15)}
     study = sensitivity_study(BASE, ["peak_force_N"], {}, ranges, samples=256)
-    found = run_sensitivity(study, ways(tmp_path, here))
+    found = run_sensitivity(study, execution(tmp_path, here))
     rows = of_keys(found, "peak_force_N")
     share = 0.5 / (0.5 + 49.0 / 8.0)
     for key, exact in ((ANGLE, share), (SPEED, 1.0 - share)):
@@ -113,14 +115,14 @@ def test_sobol_indices_of_ranges_with_rejected_runs_are_refused(pretend, here, t
     pretend(lambda job: closed_form(job) | ({"accepted": False} if '"speed_mps":0.07,' not in job.config else {}))
     study = sensitivity_study(BASE, [FORCE], {}, {SPEED: (0.05, 0.15)}, samples=4)
     with pytest.raises(ConfigError, match="12 of 12 runs without an accepted result"):
-        run_sensitivity(study, ways(tmp_path, here))
+        run_sensitivity(study, execution(tmp_path, here))
 
 
 @pytest.mark.parametrize("asked", [({SPEED: None, MASS: None}, {}), ({}, {SPEED: (0.05, 0.15), MASS: (0.0, 30.0)})])
 def test_one_that_was_killed_goes_on_and_leaves_the_bytes_of_one_that_ran_through(asked, pretend, here, tmp_path):
     study = sensitivity_study(BASE, [FORCE], *asked, samples=8)
     pretend(closed_form)
-    run_sensitivity(study, ways(tmp_path / "whole", here))
+    run_sensitivity(study, execution(tmp_path / "whole", here))
     stop = NeverStop()
 
     def make(job):
@@ -129,12 +131,12 @@ def test_one_that_was_killed_goes_on_and_leaves_the_bytes_of_one_that_ran_throug
 
     jobs = pretend(make)
     with pytest.raises(StudyStoppedError):
-        run_sensitivity(study, ways(tmp_path / "parts", here, stop=stop))
+        run_sensitivity(study, execution(tmp_path / "parts", here, stop=stop))
     assert len((tmp_path / "parts" / EVALUATIONS).read_text().splitlines()) == 1 + 9
     with (tmp_path / "parts" / UNFINISHED).open("a") as file:
         file.write('{"number": 10, "trial.sp')
     jobs = pretend(closed_form)
-    found = run_sensitivity(study, ways(tmp_path / "parts", here, resume=True))
+    found = run_sensitivity(study, execution(tmp_path / "parts", here, resume=True))
     assert len(jobs) == found["evaluations"] - 9
     for name in TEXTS:
         assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
@@ -146,9 +148,9 @@ def test_another_study_does_not_go_on_with_the_rows(pretend, here, tmp_path):
     stop = NeverStop()
     stop.wanted = True
     with pytest.raises(StudyStoppedError):
-        run_sensitivity(sensitivity_study(BASE, [FORCE], {SPEED: None}, {}), ways(tmp_path, here, stop=stop))
+        run_sensitivity(sensitivity_study(BASE, [FORCE], {SPEED: None}, {}), execution(tmp_path, here, stop=stop))
     with pytest.raises(ConfigError, match="--of"):
-        run_sensitivity(sensitivity_study(BASE, [FORCE], {SPEED: 0.001}, {}), ways(tmp_path, here, resume=True))
+        run_sensitivity(sensitivity_study(BASE, [FORCE], {SPEED: 0.001}, {}), execution(tmp_path, here, resume=True))
 
 
 def test_all_that_is_wrong_is_said_at_once_before_the_first_run():
@@ -175,7 +177,7 @@ def test_all_that_is_wrong_is_said_at_once_before_the_first_run():
 def test_a_result_that_a_run_does_not_have_is_refused_after_the_run_of_the_config(pretend, here, tmp_path):
     pretend(summary_of_job)
     with pytest.raises(ConfigError, match="impulse_Ns: found no number in a run of the config"):
-        run_sensitivity(sensitivity_study(BASE, ["impulse_Ns"], {SPEED: None}, {}), ways(tmp_path, here))
+        run_sensitivity(sensitivity_study(BASE, ["impulse_Ns"], {SPEED: None}, {}), execution(tmp_path, here))
 
 
 def test_a_real_rig_is_refused():
@@ -186,7 +188,7 @@ def test_a_real_rig_is_refused():
 def test_the_figure_says_simulated_and_of_which_run_it_is(pretend, here, tmp_path):
     pretend(closed_form)
     found = run_sensitivity(
-        sensitivity_study(BASE, [FORCE, ENERGY], {SPEED: None, MASS: None}, {}), ways(tmp_path, here)
+        sensitivity_study(BASE, [FORCE, ENERGY], {SPEED: None, MASS: None}, {}), execution(tmp_path, here)
     )
     texts = " ".join(text.get_text() for text in draw_sensitivity(found, "my_run").texts)
     assert "SIMULATED rig" in texts
@@ -206,8 +208,8 @@ def test_the_simulated_rig_hits_firm_ground_as_theory_says_and_two_processes_lea
     """F = sqrt(2 k T_c), T_c of the square of the speed (MacMahon 2016, 5.2): elasticities 1 and 2 over the speed."""
     stiff = {"ground.kind": "rigid", **QUICK}
     study = sensitivity_study(BASE.replace(stiff), [FORCE, ENERGY], {SPEED: None}, {}, repeats=2)
-    found = run_sensitivity(study, ways(tmp_path / "one", partial(workers.this_process, (), lambda _: None)))
-    run_sensitivity(study, ways(tmp_path / "two", partial(workers.process_pool, 2, (), lambda _: None)))
+    found = run_sensitivity(study, execution(tmp_path / "one", partial(workers.this_process, (), lambda _: None)))
+    run_sensitivity(study, execution(tmp_path / "two", partial(workers.process_pool, 2, (), lambda _: None)))
     assert of_keys(found)[SPEED]["elasticity"] == pytest.approx(1.0, abs=0.05)
     assert of_keys(found, ENERGY)[SPEED]["elasticity"] == pytest.approx(2.0, abs=0.05)
     for name in TEXTS:
