@@ -14,7 +14,7 @@ NOT_PORTABLE = re.compile(
     r"|(?:^|[\s='\"@(])(?:/|~/|[A-Za-z]:[\\/])"
 )
 CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\]\(([^)\s]+)\)")
+LINK = re.compile(r"""\]\(([^)\n]+?)(?: "[^"]*")?\)""")  # an address with a space in it is none, and is noticed
 NAMES_PAGES = (".py", ".yaml", ".toml", ".ll")
 PAGE = re.compile(r"\bdocs/[\w./-]+\.md\b")
 

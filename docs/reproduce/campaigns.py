@@ -83,8 +83,8 @@ def laboratory() -> Section:
                 f"{printed[0]} trials, {printed[1]} kept; average deviation about 10 %",
                 f"{len(mine)} trials, {len(kept)} kept; {share:.0f} %",
                 f"{len(kept) - printed[1]:+d} kept, {share - 10:+.0f} points of spread",
-                f"dropped by: {why}; sizes of what went wrong are assumptions. The simulated rig knows that {false} of the "
-                "kept were slower at the impact than wheels and twin say: the wheel without sensors touched first",
+                f"dropped by: {why}; sizes of what went wrong are assumptions. The simulated rig knows that {false} of "
+                "the kept were slower at the impact than wheels and twin say: the wheel without sensors touched first",
             ),
             Row(
                 f"6-11, {name} soil, size",
