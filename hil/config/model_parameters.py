@@ -225,6 +225,7 @@ def _soil(section: SoilConfig | SoilRegionConfig, **others: Any) -> Soil:
         friction_angle=math.radians(section.friction_angle_deg),
         rebound=section.rebound,
         slip_modulus=section.slip_modulus,
+        slip_sinkage=section.slip_sinkage or 0.0,
         **others,
     )
 
@@ -251,7 +252,6 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheels: Mapping[str, WheelPr
             peak_offset=soil.peak_offset,
             peak_slope=soil.peak_slope,
             lateral_rate=soil.lateral_rate,
-            slip_sinkage=soil.slip_sinkage or 0.0,
         ),
         wheel=usual,
         own_wheels={name: kind for name, kind in kinds.items() if kind != usual},

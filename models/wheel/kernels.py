@@ -284,7 +284,7 @@ def resultant_at_slip(p: FloatArray, z: float, slip: float) -> tuple[float, floa
     """`resultant` in steady motion at a slip, which digs where the soil has slip sinkage (models.wheel.shear_law)."""
     normal, cosine, sine, limit = resultant(p, z)
     if p[DIGGING] > 0.0:
-        normal, limit = on_dug(p, dug_by(p, slip), normal, limit)
+        normal, limit = on_dug(p, dug_by(p, slip, p[SLIP_MODULUS]), normal, limit)
     return normal, cosine, sine, limit
 
 

@@ -103,10 +103,10 @@ def _soil_checks(config: UncheckedConfig) -> Iterator[Problem]:
         if variant != "exact" and not config.ground.on_soil:
             allowed = f"exact with ground.kind {kind}, where no wheel meets soil"
             yield Problem(key, variant, allowed, ("ground.kind",))
-    dug = f"{soil.slip_sinkage:g}" if soil.slip_sinkage else None
-    if dug and (mixed or soil.rut == "remembered" or soil.regions):
-        allowed = "null with wheel.variant flexible or xu, soil.rut remembered or soil.regions"
-        yield Problem("soil.slip_sinkage", dug, allowed, ("wheel.variant", "soil.rut", "soil.regions"))
+    if soil.slip_sinkage and mixed:
+        yield Problem(
+            "soil.slip_sinkage", f"{soil.slip_sinkage:g}", "null with wheel.variant flexible or xu", ("wheel.variant",)
+        )
     if "xu" not in keys:
         return
     key = keys["xu"]

@@ -69,6 +69,7 @@ class SoilRegionConfig(Section):
     )
     border_m: float = bounded(0.2, 0.02, 5, "width over which the soils change, about its edge")
     under_m: float = bounded(0.0, 0, 2, "depth at which its soil begins, below the soil around; 0: at the surface")
+    slip_sinkage: float | None = bounded(None, 0, 10, "a of its slip sinkage, as soil.slip_sinkage", exclude_if=is_none)
 
 
 class SoilConfig(Section):
