@@ -18,6 +18,7 @@ from models.contact.ruts import (
     mixed_resultant,
 )
 from models.contact.wheel_slots import (
+    BULLDOZING,
     COSINE,
     DAMPING,
     DUG,
@@ -44,10 +45,10 @@ from models.rover.points import body_position, cross, dot, spread_wrench, to_bas
 from models.rover.reduction import Chain
 from models.terrain.surface import Terrain, contact_plane
 from models.wheel import rut
-from models.wheel.kernels import SLIP_MODULUS, flexible_resultant, resultant
+from models.wheel.kernels import SLIP_MODULUS, bulldozing, flexible_resultant, resultant
 from models.wheel.packed import DIGGING, FLEXIBLE, VARIANT, XU
 from models.wheel.shear_law import dug_after, on_dug
-from models.wheel.traction import against_travel, shear_soil, slip_and_slide
+from models.wheel.traction import against_travel, fading, shear_soil, slip_and_slide
 
 
 class Ground(NamedTuple):
@@ -278,7 +279,10 @@ def _press_row(
         share = _share_ahead(ground, contact.shear[wheel, 0], out[FORWARD])
         normal, cosine, sine, out[LIMIT] = flexible_resultant(own, contact.sinkage[wheel], share)
     else:
-        normal, cosine, sine, out[LIMIT] = _by_place(chain, ground, own, ground.regions, q, wheel, dt, contact, work)
+        normal, cosine, sine, out[LIMIT], pushed = _by_place(
+            chain, ground, own, ground.regions, q, wheel, dt, contact, work
+        )
+        out[BULLDOZING] = fading(pushed, out[FORWARD], ground.slip_speed)
     normal *= max(0.0, 1.0 - ground.damping * out[SINKING])
     out[NORMAL], out[COSINE], out[SINE] = against_travel(normal, cosine, sine, out[FORWARD], ground.slip_speed)
 
@@ -304,7 +308,7 @@ def _by_place(
     dt: float,
     contact: GroundContact,
     work: Workspace,
-) -> tuple[float, float, float, float]:
+) -> tuple[float, float, float, float, float]:
     """Of the soil, or of the soils at the wheel's place, dug by slip where it is dug (models.wheel.shear_law)."""
     if regions is None:  # decided at compile time: one soil everywhere costs nothing
         return _resultant(chain, ground, own, ground.ruts, q, wheel, dt, contact, work)
@@ -357,9 +361,10 @@ def _resultant(
     dt: float,
     contact: GroundContact,
     work: Workspace,
-) -> tuple[float, float, float, float]:
-    """models.wheel.kernels.resultant on fresh soil, models.wheel.rut.resultant in ruts."""
+) -> tuple[float, float, float, float, float]:
+    """models.wheel.kernels.resultant on fresh soil, models.wheel.rut.resultant in ruts, and bulldozing."""
     sinkage, dug = contact.sinkage[wheel], 0.0
+    deep = sinkage  # below the soil ahead
     if ruts is None:  # decided at compile time: fresh soil costs nothing
         normal, cosine, sine, limit = resultant(own, sinkage)
         if own[DIGGING] > 0.0:
@@ -367,14 +372,15 @@ def _resultant(
     else:
         x, y, _ = body_position(q, work, chain.wheel_body[wheel])
         before = deepest_before(ruts, x, y)
+        deep -= rut.ground(own, before)
         if own[DIGGING] > 0.0:  # a wheel above the bottom of a rut digs nothing
-            reached = sinkage if sinkage > rut.ground(own, before) else 0.0
+            reached = sinkage if deep > 0.0 else 0.0
             dug = max(dug_before(ruts, x, y), _dig(ground, own, own[SLIP_MODULUS], reached, wheel, dt, contact))
         leave(ruts, wheel, x, y, max(before, sinkage), dug)
         normal, cosine, sine, limit = rut.resultant(own, sinkage, before)
     if own[DIGGING] > 0.0:
         normal, limit = on_dug(own, dug, normal, limit)
-    return normal, cosine, sine, limit
+    return normal, cosine, sine, limit, bulldozing(own, deep)
 
 
 @kernel
@@ -427,7 +433,7 @@ def _push(chain: Chain, terrain: Terrain, wheel: int, contact: GroundContact, wo
         scratch[SIDE],
     )
     contact.vertical[wheel] = normal * cosine + traction * sine
-    contact.pull[wheel] = traction * cosine - normal * sine
+    contact.pull[wheel] = traction * cosine - normal * sine - scratch[BULLDOZING]
     if contact.sinkage[wheel] <= 0.0:
         return
     # the tractive force acts along the contact's tangent, a radius from the axle, so its moment on the axle is R F_t
@@ -443,6 +449,12 @@ def _push(chain: Chain, terrain: Terrain, wheel: int, contact: GroundContact, wo
     )
     spread_wrench(chain, work, body, force, cross(place, force), work.row)
     add_scaled(chain.speed_parent, work.rhs, work.row, 5 + body, 1.0)
+    if scratch[BULLDOZING] != 0.0:  # through the axle, along the ground
+        pushed = (
+            -scratch[BULLDOZING] * heading[0], -scratch[BULLDOZING] * heading[1], -scratch[BULLDOZING] * heading[2]
+        )  # fmt: skip
+        spread_wrench(chain, work, body, pushed, cross(vector(centre, 0), pushed), work.row)
+        add_scaled(chain.speed_parent, work.rhs, work.row, 5 + body, 1.0)
     spread_wrench(chain, work, body, tangent, cross(place, tangent), work.row)
     spread_wrench(chain, work, body, left, cross(place, left), work.other_row)
     add_damping_both_ways(chain.speed_parent, work.mass_matrix, work.row, work.other_row, 5 + body, scratch[DAMPING])

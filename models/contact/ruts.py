@@ -26,7 +26,7 @@ from models.checks import Range, finite_array, problem, refuse
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.rover import Rover
 from models.wheel import Soil
-from models.wheel.kernels import SLIP_MODULUS, resultant
+from models.wheel.kernels import SLIP_MODULUS, bulldozing, resultant
 from models.wheel.packed import DIGGING
 from models.wheel.shear_law import on_dug
 
@@ -275,8 +275,8 @@ def mixed_constants(regions: Regions, around: FloatArray, wheel: int, x: float, 
 @kernel
 def mixed_resultant(
     regions: Regions, around: FloatArray, wheel: int, x: float, y: float, sinkage: float, dug: float
-) -> tuple[float, float, float, float]:
-    """`models.wheel.kernels.resultant` of the soils at a place, dug by slip.
+) -> tuple[float, float, float, float, float]:
+    """`models.wheel.kernels.resultant` of the soils at a place, dug by slip, and their bulldozing.
 
     Args:
         regions: of the ground.
@@ -288,9 +288,9 @@ def mixed_resultant(
         dug: D of models.wheel.shear_law [-].
 
     Returns:
-        Normal force [N], cosine and sine of its inclination, shear limit [N].
+        Normal force [N], cosine and sine of its inclination, shear limit and resistance of soil pushed ahead [N].
     """
-    rest, up, back, limit = 1.0, 0.0, 0.0, 0.0
+    rest, up, back, limit, pushed = 1.0, 0.0, 0.0, 0.0, 0.0
     for i in range(regions.border.size):
         region = regions.border.size - 1 - i
         part = rest * share(regions, region, x, y)
@@ -298,17 +298,19 @@ def mixed_resultant(
             continue
         deep = sinkage - regions.under[region]
         force, cosine, sine, most = _resultant_dug(regions.wheel[region, wheel], deep, dug)
+        pushed += part * bulldozing(regions.wheel[region, wheel], deep)
         up, back, limit = up + part * force * cosine, back + part * force * sine, limit + part * most
         if regions.under[region] > 0.0:  # the soil above it is that around, which goes on carrying
             continue
         rest -= part
     if rest > 0.0:
         force, cosine, sine, most = _resultant_dug(around, sinkage, dug)
+        pushed += rest * bulldozing(around, sinkage)
         up, back, limit = up + rest * force * cosine, back + rest * force * sine, limit + rest * most
     size = math.sqrt(up * up + back * back)
     if size == 0.0:
-        return 0.0, 1.0, 0.0, 0.0
-    return size, up / size, back / size, limit
+        return 0.0, 1.0, 0.0, 0.0, 0.0
+    return size, up / size, back / size, limit, pushed
 
 
 @kernel

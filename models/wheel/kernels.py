@@ -34,11 +34,13 @@ from models.wheel.packed import (
     WIDTH,
     XU,
     N,
+    PASSIVE_COHESIVE,
+    PASSIVE_WEIGHT,
 )
 from models.wheel.shear_law import dug_by, on_dug, share_of_limit
 
 __all__ = [
-    "RADIUS", "SLIP_MODULUS", "flexible_resultant", "flexible_resultants", "hypervolume_symmetric",
+    "RADIUS", "SLIP_MODULUS", "bulldozing", "flexible_resultant", "flexible_resultants", "hypervolume_symmetric",
     "normal_resultants", "polynomial", "relative_sinkage",
     "resultant", "resultant_at_slip", "shear_limit", "wheel_forces",
 ]  # fmt: skip
@@ -289,6 +291,20 @@ def resultant_at_slip(p: FloatArray, z: float, slip: float) -> tuple[float, floa
 
 
 @kernel
+def bulldozing(p: FloatArray, depth: float) -> float:
+    """Resistance [N] of the soil that the wheel pushes ahead of it, in any direction (soil.passive_pressure).
+
+    Args:
+        p: Packed parameters, shape (SIZE,).
+        depth: Of the rim below the soil ahead of it [m].
+    """
+    if depth <= 0.0:
+        return 0.0
+    height = p[RADIUS] * relative_sinkage(p, depth)
+    return float(height * (p[PASSIVE_COHESIVE] + p[PASSIVE_WEIGHT] * height))
+
+
+@kernel
 def wheel_forces(p: FloatArray, z: float, slip: float) -> tuple[float, float, float]:
     """Force of the soil on the wheel and torque about the axle, Petersen 2012 (4.30)-(4.32) with the arctan corrected.
 
@@ -313,7 +329,7 @@ def wheel_forces(p: FloatArray, z: float, slip: float) -> tuple[float, float, fl
         normal, cosine, sine, limit = resultant_at_slip(p, z, slip)
     tangential = limit * share
     return (
-        tangential * cosine - normal * sine,
+        tangential * cosine - normal * sine - bulldozing(p, z),
         normal * cosine + tangential * sine,
         p[RADIUS] * tangential,
     )

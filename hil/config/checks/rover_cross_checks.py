@@ -103,10 +103,16 @@ def _soil_checks(config: UncheckedConfig) -> Iterator[Problem]:
         if variant != "exact" and not config.ground.on_soil:
             allowed = f"exact with ground.kind {kind}, where no wheel meets soil"
             yield Problem(key, variant, allowed, ("ground.kind",))
-    if soil.slip_sinkage and mixed:
-        yield Problem(
-            "soil.slip_sinkage", f"{soil.slip_sinkage:g}", "null with wheel.variant flexible or xu", ("wheel.variant",)
-        )
+    crowned = any(one.crown_radius_m is not None for one in config.wheels.values())
+    others = "wheel.variant flexible or xu"
+    for name, refused, than in (
+        ("slip_sinkage", mixed, others),
+        ("density_kgpm3", mixed or crowned, f"{others}, or wheel.crown_radius_m"),
+    ):
+        sections = {"soil": soil, **{f"soil.regions.{number}": one for number, one in enumerate(soil.regions)}}
+        for section, one in sections.items():
+            if refused and (value := getattr(one, name)):
+                yield Problem(f"{section}.{name}", f"{value:g}", f"null with {than}", ("wheel.variant",))
     if "xu" not in keys:
         return
     key = keys["xu"]
