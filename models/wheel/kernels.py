@@ -22,6 +22,8 @@ from models.wheel.packed import (
     HYPERVOLUME_SCALE,
     LINEAR,
     LOG_INTERSECTION,
+    PASSIVE_COHESIVE,
+    PASSIVE_WEIGHT,
     PLASTIC_STIFFNESS,
     PUBLISHED,
     RADIUS,
@@ -34,8 +36,6 @@ from models.wheel.packed import (
     WIDTH,
     XU,
     N,
-    PASSIVE_COHESIVE,
-    PASSIVE_WEIGHT,
 )
 from models.wheel.shear_law import dug_by, on_dug, share_of_limit
 

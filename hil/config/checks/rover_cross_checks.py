@@ -48,7 +48,7 @@ _HITTING = 2  # the first wheels of a rover hit the obstacle
 def wheel_cross_checks(config: UncheckedConfig) -> list[Problem]:
     """All of them, each naming the key to change."""
     unknown = list(_unknown(config))
-    return unknown or [*_soil_checks(config), *_each_check(config), *_front_checks(config)]
+    return unknown or [*_soil_checks(config), *_term_checks(config), *_each_check(config), *_front_checks(config)]
 
 
 def _unknown(config: UncheckedConfig) -> Iterator[Problem]:
@@ -103,16 +103,6 @@ def _soil_checks(config: UncheckedConfig) -> Iterator[Problem]:
         if variant != "exact" and not config.ground.on_soil:
             allowed = f"exact with ground.kind {kind}, where no wheel meets soil"
             yield Problem(key, variant, allowed, ("ground.kind",))
-    crowned = any(one.crown_radius_m is not None for one in config.wheels.values())
-    others = "wheel.variant flexible or xu"
-    for name, refused, than in (
-        ("slip_sinkage", mixed, others),
-        ("density_kgpm3", mixed or crowned, f"{others}, or wheel.crown_radius_m"),
-    ):
-        sections = {"soil": soil, **{f"soil.regions.{number}": one for number, one in enumerate(soil.regions)}}
-        for section, one in sections.items():
-            if refused and (value := getattr(one, name)):
-                yield Problem(f"{section}.{name}", f"{value:g}", f"null with {than}", ("wheel.variant",))
     if "xu" not in keys:
         return
     key = keys["xu"]
@@ -121,6 +111,22 @@ def _soil_checks(config: UncheckedConfig) -> Iterator[Problem]:
         yield Problem("soil.peak_slope", f"{soil.peak_slope:g}", allowed, ("soil.peak_offset", key))
     if soil.shear != "janosi_hanamoto":
         yield Problem("soil.shear", soil.shear, f"janosi_hanamoto with {key} xu, whose shear it is", (key,))
+
+
+def _term_checks(config: UncheckedConfig) -> Iterator[Problem]:
+    """Optional terms of the soil, which some wheels do not have."""
+    soil, wheels = config.soil, config.wheels.values()
+    variants = {"flexible", "xu"} & {one.variant for one in wheels}
+    crowned = any(one.crown_radius_m is not None for one in wheels)
+    sections = {"soil": soil, **{f"soil.regions.{number}": one for number, one in enumerate(soil.regions)}}
+    others = "null with wheel.variant flexible or xu"
+    for section, one in sections.items():
+        if one.slip_sinkage and variants:
+            yield Problem(f"{section}.slip_sinkage", f"{one.slip_sinkage:g}", others, ("wheel.variant",))
+        if one.density_kgpm3 and (variants or crowned):
+            depends_on = ("wheel.variant", "wheel.crown_radius_m")
+            allowed = f"{others}, or wheel.crown_radius_m"
+            yield Problem(f"{section}.density_kgpm3", f"{one.density_kgpm3:g}", allowed, depends_on)
 
 
 def _each_check(config: UncheckedConfig) -> Iterator[Problem]:

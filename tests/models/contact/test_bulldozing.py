@@ -83,7 +83,7 @@ def under(bench, **changes):
 def test_a_rovers_pulls_are_the_wheel_models_and_change_its_momentum(bench):
     wheel, where = under(bench)
     motion = bench.driving(where, 4.0)
-    pull, vertical, _ = wheel.forces(motion.ground.sinkage, motion.ground.slip)
+    pull, _, _ = wheel.forces(motion.ground.sinkage, motion.ground.slip)
     assert motion.ground.pull == pytest.approx(pull, abs=0.1)
     assert (pull < bench.wheel.forces(motion.ground.sinkage, motion.ground.slip).longitudinal - 3.0).all()
     before, impulse = bench.momentum(motion)[0], 0.0
