@@ -7,7 +7,6 @@ sinkage over the measured one. Plates that were pressed into soil are in its fol
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from hil.analysis.identification.fit import identify
 from hil.analysis.identification.forward import ForwardModel, Window, soil_of, wheel_state
@@ -140,34 +140,24 @@ def predictions(tests: SoilTests, corpus: Mapping[str, SoilTests]) -> Iterator[P
         for words, find, pushed in _TERMS:
             soil = _fit(_pushing(corpus[tests.smooth], pushed), find)
             yield _predicted(_pushing(tests, pushed), f"from the smooth wheel{words}", tests.smooth, soil)
-            if _DUG in find:
-                variant = f"from the smooth wheel{words}, thrust"
-                yield _predicted(_pushing(tests, pushed), variant, tests.smooth, soil, thrust=True)
+            if words == ", slip sinkage":
+                variant = f"from the smooth wheel{words} and thrust"
+                yield _predicted(tests, variant, tests.smooth, soil, thrust=True)
     for words, find, pushed in _TERMS:
-        whole = _pushing(tests, pushed)
-        yield _predicted(whole, f"fitted{words}", tests.name, _fit(whole, find))
+        yield _predicted(_pushing(tests, pushed), f"fitted{words}", tests.name, _fit(_pushing(tests, pushed), find))
     for words, find, pushed in _TERMS:
         used, rest = _halves(_pushing(tests, pushed))
         yield _predicted(rest, f"half fitted{words}", "every other slip", _fit(used, find))
 
 
-@dataclass(frozen=True)
-class PlatePoint:
-    """A circular plate at a depth: mean of tests that were repeated in one box of soil."""
+def read_plates() -> NDArray[np.float64]:
+    """Circular plates pressed into the sand of cmu_smooth and cmu_grousers, means of repeated tests at a depth.
 
-    diameter_m: float
-    sinkage_m: float
-    pressure_Pa: float
-
-
-def read_plates() -> tuple[PlatePoint, ...]:
-    """All that were pressed into the sand of the tests cmu_smooth and cmu_grousers."""
-    table = resources.files("rig_configs") / "soil_tests" / "plates" / "cmu_sand.csv"
-    lines = [line for line in table.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    return tuple(
-        PlatePoint(float(row["diameter_m"]), float(row["sinkage_m"]), float(row["pressure_Pa"]))
-        for row in csv.DictReader(lines)
-    )
+    Returns (n, 3): diameter [m], sinkage [m], pressure [Pa].
+    """
+    table = (resources.files("rig_configs") / "soil_tests" / "plates" / "cmu_sand.csv").read_text(encoding="utf-8")
+    rows = [line.split(",")[1:4] for line in table.splitlines() if not line.startswith("#")]
+    return np.array(rows[1:], dtype=float)
 
 
 def validate_plates() -> dict[str, dict[float, float]]:
@@ -176,7 +166,7 @@ def validate_plates() -> dict[str, dict[float, float]]:
     The wheel model's own p = k z^n with the soil that is printed for the wheels, and laws fitted to all plates in logs.
     """
     points, soil = read_plates(), read_corpus()["cmu_smooth"].soil
-    depth, pressure, diameter = np.log([(one.sinkage_m, one.pressure_Pa, one.diameter_m) for one in points]).T
+    diameter, depth, pressure = np.log(points).T
     ones = np.ones_like(depth)
     log_k, exponent = np.linalg.lstsq(np.column_stack([ones, depth]), pressure)[0].tolist()
     log_m, shared, power = np.linalg.lstsq(np.column_stack([ones, depth, diameter]), pressure)[0].tolist()
@@ -187,9 +177,9 @@ def validate_plates() -> dict[str, dict[float, float]]:
     }
     found: dict[str, dict[float, float]] = {}
     for name, law in laws.items():
-        for size in sorted({one.diameter_m for one in points}):
-            radius, own = 0.5 * size, [one for one in points if one.diameter_m == size]
-            errors = [law.pressure(one.sinkage_m, radius, size) / one.pressure_Pa - 1.0 for one in own]
+        for size in np.unique(points[:, 0]).tolist():
+            own = points[points[:, 0] == size]
+            errors = [law.pressure(depth_m, 0.5 * size, size) / measured_Pa - 1.0 for _, depth_m, measured_Pa in own]
             found.setdefault(name, {})[size] = float(np.mean(np.abs(errors)))
     return found
 

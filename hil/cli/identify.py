@@ -141,9 +141,8 @@ def soil(
         found = validate_soil(source or ())
     with usage_errors():
         folder = run_folder(out, "soil", "validate")
-    plates = {} if source else validate_plates()
-    shown = as_json_of(found) | ({"plates": plates} if plates else {})
-    text = json.dumps(shown, indent=1, allow_nan=False)
+    plates = {} if source else {"plates": validate_plates()}
+    text = json.dumps(as_json_of(found) | plates, indent=1, allow_nan=False)
     write_whole(folder / "soil_validation.json", text + "\n")
     draw(found, folder / "soil_validation.png")
     if as_json:
@@ -152,11 +151,10 @@ def soil(
     corpus = read_corpus()
     for name, each in found.items():
         _show_errors(corpus[name], each)
-    if plates:
+    for laws in plates.values():
         print("Pavlov and Johnson, circular plates: mean error of the pressure, by diameter")
-        sizes = next(iter(plates.values()))
-        table = Table("law of the pressure", *(f"{1e3 * size:.0f} mm" for size in sizes))
-        for law, errors in plates.items():
+        table = Table("law of the pressure", *(f"{1e3 * size:.0f} mm" for size in next(iter(laws.values()))))
+        for law, errors in laws.items():
             table.add_row(law, *map(_percent, errors.values()))
         show(table)
     print(f"folder: {folder}")

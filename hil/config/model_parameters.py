@@ -281,13 +281,7 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheels: Mapping[str, WheelPr
         regions=tuple(
             SoilRegion(
                 one.corners_m,
-                _soil(
-                    one,
-                    ground.gravity_mps2,
-                    shear_modulus=soil.shear_displacement_m,
-                    peak_offset=soil.peak_offset,
-                    peak_slope=0.0,
-                ),
+                _soil(one, ground.gravity_mps2),
                 one.border_m,
                 one.under_m,
             )

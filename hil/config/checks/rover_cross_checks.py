@@ -124,9 +124,8 @@ def _term_checks(config: UncheckedConfig) -> Iterator[Problem]:
         if one.slip_sinkage and variants:
             yield Problem(f"{section}.slip_sinkage", f"{one.slip_sinkage:g}", others, ("wheel.variant",))
         if one.density_kgpm3 and (variants or crowned):
-            depends_on = ("wheel.variant", "wheel.crown_radius_m")
-            allowed = f"{others}, or wheel.crown_radius_m"
-            yield Problem(f"{section}.density_kgpm3", f"{one.density_kgpm3:g}", allowed, depends_on)
+            allowed, keys = f"{others}, or wheel.crown_radius_m", ("wheel.variant", "wheel.crown_radius_m")
+            yield Problem(f"{section}.density_kgpm3", f"{one.density_kgpm3:g}", allowed, keys)
 
 
 def _each_check(config: UncheckedConfig) -> Iterator[Problem]:

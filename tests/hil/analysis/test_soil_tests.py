@@ -71,9 +71,9 @@ def test_with_bulldozing_a_prediction_has_less_pull_and_the_same_sinkage_and_tor
 def test_plates_say_their_source_and_the_errors_of_the_laws_are_those_of_their_pressures():
     said = (FOLDER / "plates" / "cmu_sand.csv").read_text(encoding="utf-8")
     assert re.search(r"Source: .*(19|20)\d\d.*Licence: \w+.* Units: SI\.", said.replace("\n# ", " "))
-    points = [(one.sinkage_m, one.pressure_Pa) for one in read_plates() if one.diameter_m == 0.06]
-    assert len({one.diameter_m for one in read_plates()}) == 3
-    off = [abs(8e6 * depth**1.46 / pressure - 1.0) for depth, pressure in points]
+    plates = read_plates()
+    assert set(plates[:, 0]) == {0.06, 0.08, 0.1}
+    off = [abs(8e6 * depth**1.46 / pressure - 1.0) for diameter, depth, pressure in plates if diameter == 0.06]
     found = validate_plates()
     assert found["k z^n, printed soil"][0.06] == pytest.approx(np.mean(off))
     by_size = next(errors for law, errors in found.items() if "D^m" in law)
