@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from hil.config.problems import Problem
+from hil.config.schema.ground_and_obstacle import SoilConfig, SoilRegionConfig
 from hil.config.schema.servos import ServosConfig, driven_joints, servo_keys
 from hil.config.schema.wheel import axle_of
 from hil.config.unchecked_config import UncheckedConfig
@@ -118,7 +119,8 @@ def _term_checks(config: UncheckedConfig) -> Iterator[Problem]:
     soil, wheels = config.soil, config.wheels.values()
     variants = {"flexible", "xu"} & {one.variant for one in wheels}
     crowned = any(one.crown_radius_m is not None for one in wheels)
-    sections = {"soil": soil, **{f"soil.regions.{number}": one for number, one in enumerate(soil.regions)}}
+    sections: dict[str, SoilConfig | SoilRegionConfig] = {"soil": soil}
+    sections |= {f"soil.regions.{number}": one for number, one in enumerate(soil.regions)}
     others = "null with wheel.variant flexible or xu"
     for section, one in sections.items():
         if one.slip_sinkage and variants:
