@@ -17,7 +17,16 @@ import numpy as np
 from written_page import page_script
 
 from hil.analysis.identification.forward import Window
-from hil.analysis.soil_tests import Predicted, SoilTests, draw, measured_of, read_corpus, slip_of, validate
+from hil.analysis.soil_tests import (
+    Predicted,
+    SoilTests,
+    draw,
+    measured_of,
+    read_corpus,
+    slip_of,
+    validate,
+    validate_plates,
+)
 from references.bekker_wong import BekkerWong
 
 HERE = Path(__file__).parent
@@ -76,7 +85,15 @@ def tables(numbers: Mapping[str, Any]) -> dict[str, str]:
     variants = list(dict.fromkeys(variant for each in numbers.values() for variant in each))
     short = {name: name.replace("_", " ") for name in numbers}
     rows = [f"| model | {' | '.join(short.values())} | mean |", "|---" * (len(numbers) + 2) + "|"]
-    return {quantity: "\n".join([*rows, *_rows(numbers, variants, quantity)]) for quantity in ("pull_N", "sinkage_m")}
+    found = {quantity: [*rows, *_rows(numbers, variants, quantity)] for quantity in ("pull_N", "sinkage_m")}
+    plates = validate_plates()
+    sizes = next(iter(plates.values()))
+    found["plates"] = [
+        f"| pressure | {' | '.join(f'{1e3 * size:.0f} mm' for size in sizes)} |",
+        "|---" * (len(sizes) + 1) + "|",
+        *(f"| {law} | {' | '.join(f'{100.0 * one:.0f} %' for one in each.values())} |" for law, each in plates.items()),
+    ]
+    return {name: "\n".join(lines) for name, lines in found.items()}
 
 
 def _rows(numbers: Mapping[str, Any], variants: Sequence[str], quantity: str) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 The corpus is in `rig_configs/soil_tests`: a table for each wheel, as `hil identify --tests` takes it, and what is
 printed of its soil. Errors are those of the pull over the load, of the torque over load times radius, and of the
-sinkage over the measured one.
+sinkage over the measured one. Plates that were pressed into soil are in its folder `plates`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from hil.analysis.identification.fit import identify
 from hil.analysis.identification.forward import ForwardModel, Window, soil_of, wheel_state
@@ -24,6 +25,14 @@ from hil.analysis.identification.sources import windows_of_table
 from hil.config.text_io import read_yaml
 from hil.experiments.drawing import COLOURS, save_figure
 from hil.experiments.figure_form import FigureForm
+from models.gravity import GRAVITY_MPS2
+from models.wheel.soil import (
+    BernsteinGoriatchkin,
+    MeirionGriffithSpenko,
+    PassivePressure,
+    SinkageLaw,
+    passive_pressure,
+)
 
 # The slips of rovers.
 _LEAST, _MOST = 0.05, 0.4
@@ -31,7 +40,12 @@ QUANTITIES = ("pull_N", "torque_Nm", "sinkage_m")
 _DUG = "slip_sinkage"
 # What a fit searches: as `hil identify` does, and the friction of rim or soil.
 _FIND = ("stiffness", "exponent", "rebound", "slip_modulus", "friction_angle_deg")
-_FIND_DUG = (*_FIND, _DUG)
+# What is added to the closed forms, of the rows of each kind: words, what a fit finds, whether soil is pushed ahead.
+_TERMS = (
+    ("", _FIND, False),
+    (", slip sinkage", (*_FIND, _DUG), False),
+    (", slip sinkage and bulldozing", (*_FIND, _DUG), True),
+)
 # Printed of no soil of the corpus: the default of section soil.
 _REBOUND = 0.07
 # A fit has no braking wheels: their forces follow from what driving ones give.
@@ -52,6 +66,7 @@ class SoilTests:
     soil: Mapping[str, float]  # printed parameters by name, without slip sinkage; what is printed of none is assumed
     basis: str  # where these come from
     slip_sinkage: float  # that a fit to these tests has found
+    passive: PassivePressure  # of the printed soil, which a wheel pushes ahead
     smooth: str  # name of the tests of the same wheel without grousers; "": there are none
 
     @property
@@ -90,8 +105,11 @@ def read_corpus() -> dict[str, SoilTests]:
         windows = windows_of_table(Path(str(folder / f"{name}.csv")))
         soil = {**entry["soil"], "rebound": _REBOUND, "slip_modulus": 1.0, _DUG: 0.0}
         soil["slip_modulus"] = _slip_modulus(windows, soil, entry["shear_displacement_m"])
+        weight = entry["density_kgpm3"] * GRAVITY_MPS2
+        passive = passive_pressure(soil["cohesion_Pa"], math.radians(soil["friction_angle_deg"]), weight)
+        smooth = entry.get("smooth", "")
         found[name] = SoilTests(
-            name, entry["title"], windows, soil, entry["basis"], entry["slip_sinkage"], entry.get("smooth", "")
+            name, entry["title"], windows, soil, entry["basis"], entry["slip_sinkage"], passive, smooth
         )
     return found
 
@@ -116,24 +134,60 @@ def validate(
 def predictions(tests: SoilTests, corpus: Mapping[str, SoilTests]) -> Iterator[Predicted]:
     """Of one wheel: nothing fitted, fitted, half of the slips from the other half, this wheel from the smooth one.
 
-    Each comes without and with slip sinkage, and the last also with what grousers shear at their sides. They come one
-    by one, those that need no fit first.
+    Each comes without and with slip sinkage, and with bulldozing too; the last also with what grousers shear at their
+    sides. They come one by one, those that need no fit first.
     """
-    yield _predicted(tests, "printed soil", "", tests.soil)
     others = [one.slip_sinkage for one in corpus.values() if one.source != tests.source]
-    dug = {**tests.soil, _DUG: math.exp(float(np.mean(np.log(others))))}
-    yield _predicted(tests, "printed soil, slip sinkage", "slip sinkage: other sources", dug)
+    dug = math.exp(float(np.mean(np.log(others))))
+    for words, find, pushed in _TERMS:
+        soil, basis = (tests.soil, "") if _DUG not in find else ({**tests.soil, _DUG: dug}, f"{_DUG}: other sources")
+        yield _predicted(_pushing(tests, pushed), f"printed soil{words}", basis, soil)
     if tests.smooth:
-        before = corpus[tests.smooth]
-        yield _predicted(tests, "from the smooth wheel", tests.smooth, _fit(before, _FIND))
-        dug = _fit(before, _FIND_DUG)
-        yield _predicted(tests, "from the smooth wheel, slip sinkage", tests.smooth, dug)
-        yield _predicted(tests, "from the smooth wheel, slip sinkage and thrust", tests.smooth, dug, thrust=True)
-    yield _predicted(tests, "fitted", tests.name, _fit(tests, _FIND))
-    yield _predicted(tests, "fitted, slip sinkage", tests.name, _fit(tests, _FIND_DUG))
-    used, rest = _halves(tests)
-    yield _predicted(rest, "half fitted", "every other slip", _fit(used, _FIND))
-    yield _predicted(rest, "half fitted, slip sinkage", "every other slip", _fit(used, _FIND_DUG))
+        for words, find, pushed in _TERMS:
+            soil = _fit(_pushing(corpus[tests.smooth], pushed), find)
+            yield _predicted(_pushing(tests, pushed), f"from the smooth wheel{words}", tests.smooth, soil)
+            if words == ", slip sinkage":
+                variant = f"from the smooth wheel{words} and thrust"
+                yield _predicted(tests, variant, tests.smooth, soil, thrust=True)
+    for words, find, pushed in _TERMS:
+        yield _predicted(_pushing(tests, pushed), f"fitted{words}", tests.name, _fit(_pushing(tests, pushed), find))
+    for words, find, pushed in _TERMS:
+        used, rest = _halves(_pushing(tests, pushed))
+        yield _predicted(rest, f"half fitted{words}", "every other slip", _fit(used, find))
+
+
+def read_plates() -> NDArray[np.float64]:
+    """Circular plates pressed into the sand of cmu_smooth and cmu_grousers, means of repeated tests at a depth.
+
+    Returns (n, 3): diameter [m], sinkage [m], pressure [Pa].
+    """
+    table = (resources.files("rig_configs") / "soil_tests" / "plates" / "cmu_sand.csv").read_text(encoding="utf-8")
+    rows = [line.split(",")[1:4] for line in table.splitlines() if not line.startswith("#")]
+    return np.array(rows[1:], dtype=float)
+
+
+def validate_plates() -> dict[str, dict[float, float]]:
+    """Mean absolute error of the pressure under plates, of the measured one, by law and diameter [m].
+
+    The wheel model's own p = k z^n with the soil that is printed for the wheels, and laws fitted to all plates in logs.
+    """
+    points, soil = read_plates(), read_corpus()["cmu_smooth"].soil
+    diameter, depth, pressure = np.log(points).T
+    ones = np.ones_like(depth)
+    log_k, exponent = np.linalg.lstsq(np.column_stack([ones, depth]), pressure)[0].tolist()
+    log_m, shared, power = np.linalg.lstsq(np.column_stack([ones, depth, diameter]), pressure)[0].tolist()
+    laws: dict[str, SinkageLaw] = {
+        "k z^n, printed soil": BernsteinGoriatchkin(soil["exponent"], soil["stiffness"]),
+        f"k z^n, fitted: n {exponent:.2f}": BernsteinGoriatchkin(exponent, math.exp(log_k)),
+        f"k D^m z^n, fitted: n {shared:.2f}, m {power:.2f}": MeirionGriffithSpenko(shared, math.exp(log_m), power),
+    }
+    found: dict[str, dict[float, float]] = {}
+    for name, law in laws.items():
+        for size in np.unique(points[:, 0]).tolist():
+            own = points[points[:, 0] == size]
+            errors = [law.pressure(depth_m, 0.5 * size, size) / measured_Pa - 1.0 for _, depth_m, measured_Pa in own]
+            found.setdefault(name, {})[size] = float(np.mean(np.abs(errors)))
+    return found
 
 
 def as_json_of(found: Mapping[str, Sequence[Predicted]]) -> dict[str, Any]:
@@ -214,6 +268,13 @@ def _slip_modulus(windows: Sequence[Window], soil: Mapping[str, float], shear_di
 def _fit(tests: SoilTests, find: Sequence[str]) -> dict[str, float]:
     driving = [window for window in tests.windows if slip_of(window) >= _DRIVING]
     return identify(driving, {**tests.soil, "cohesion_Pa": 0.0}, find).values
+
+
+def _pushing(tests: SoilTests, pushed: bool) -> SoilTests:
+    """The same wheel, which pushes soil ahead or does not."""
+    passive = tests.passive if pushed else None
+    windows = [replace(one, wheel=replace(one.wheel, bulldozing=passive)) for one in tests.windows]
+    return replace(tests, windows=tuple(windows))
 
 
 def _halves(tests: SoilTests) -> tuple[SoilTests, SoilTests]:

@@ -132,9 +132,9 @@ def soil(
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """Wheels on soil: predictions and fits next to measured pull, torque and sinkage, errors by region of slip."""
+    """Wheels and plates on soil: predictions and fits next to what was measured, errors by region of slip."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: small matrices
-    from hil.analysis.soil_tests import NoSuchTestsError, as_json_of, draw, read_corpus
+    from hil.analysis.soil_tests import NoSuchTestsError, as_json_of, draw, read_corpus, validate_plates
     from hil.analysis.soil_tests import validate as validate_soil
     from hil.config.files import write_whole
     from hil.recording.run_folder import run_folder
@@ -143,7 +143,8 @@ def soil(
         found = validate_soil(source or (), bar.done)
     with usage_errors():
         folder = run_folder(out, "soil", "validate")
-    text = json.dumps(as_json_of(found), indent=1, allow_nan=False)
+    plates = {} if source else {"plates": validate_plates()}
+    text = json.dumps(as_json_of(found) | plates, indent=1, allow_nan=False)
     write_whole(folder / "soil_validation.json", text + "\n")
     draw(found, folder / "soil_validation.png")
     if as_json:
@@ -152,6 +153,12 @@ def soil(
     corpus = read_corpus()
     for name, each in found.items():
         _show_errors(corpus[name], each)
+    for laws in plates.values():
+        say("Pavlov and Johnson, circular plates: mean error of the pressure, by diameter")
+        table = Table("law of the pressure", *(f"{1e3 * size:.0f} mm [%]" for size in next(iter(laws.values()))))
+        for law, errors in laws.items():
+            table.add_row(law, *map(_percent, errors.values()))
+        show(table)
     say(f"folder: {folder}")
 
 

@@ -52,6 +52,7 @@ from models.terrain.shapes import Corners
 from models.vehicle import HITTING_WHEELS
 from models.vehicle.loads import CubePayload, Drawbar
 from models.wheel import Ring, Soil
+from models.wheel.soil import PassivePressure, passive_pressure
 
 # Of a carriage's drive: its gain over the mass that it moves [1/s], which is less than a rover's, and its integral time
 # [s]. Beyond the peak of a soil's shear stress the pull falls by some 300 N s/m for each kilogram of it.
@@ -216,7 +217,15 @@ def profile_of(ground: GroundConfig) -> Profile | None:
     return make_profile(profile_corners(ground.profile), ground.friction, ground.restitution)
 
 
-def _soil(section: SoilConfig | SoilRegionConfig, **others: Any) -> Soil:
+def passive_pressure_of(section: SoilConfig | SoilRegionConfig, gravity_mps2: float) -> PassivePressure | None:
+    """Passive pressure of the soil that wheels push ahead; None: they push none."""
+    if section.density_kgpm3 is None:
+        return None
+    friction_angle = math.radians(section.friction_angle_deg)
+    return passive_pressure(section.cohesion_Pa, friction_angle, section.density_kgpm3 * gravity_mps2)
+
+
+def _soil(section: SoilConfig | SoilRegionConfig, gravity_mps2: float, **others: Any) -> Soil:
     """The soil of a section; `others` are what only one of both kinds of section has."""
     return Soil(
         section.stiffness,
@@ -225,6 +234,8 @@ def _soil(section: SoilConfig | SoilRegionConfig, **others: Any) -> Soil:
         friction_angle=math.radians(section.friction_angle_deg),
         rebound=section.rebound,
         slip_modulus=section.slip_modulus,
+        slip_sinkage=section.slip_sinkage or 0.0,
+        bulldozing=passive_pressure_of(section, gravity_mps2),
         **others,
     )
 
@@ -245,13 +256,13 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheels: Mapping[str, WheelPr
         kind="soil" if ground.kind == "scan" else "firm" if ground.kind == "mesh" else ground.kind,
         soil=_soil(
             soil,
+            ground.gravity_mps2,
             shear=soil.shear,
             shear_residual=soil.residual,
             shear_modulus=soil.shear_displacement_m,
             peak_offset=soil.peak_offset,
             peak_slope=soil.peak_slope,
             lateral_rate=soil.lateral_rate,
-            slip_sinkage=soil.slip_sinkage or 0.0,
         ),
         wheel=usual,
         own_wheels={name: kind for name, kind in kinds.items() if kind != usual},
@@ -270,7 +281,7 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheels: Mapping[str, WheelPr
         regions=tuple(
             SoilRegion(
                 one.corners_m,
-                _soil(one, shear_modulus=soil.shear_displacement_m, peak_offset=soil.peak_offset, peak_slope=0.0),
+                _soil(one, ground.gravity_mps2),
                 one.border_m,
                 one.under_m,
             )

@@ -8,8 +8,17 @@ from typing import NamedTuple
 import numpy as np
 
 from models.contact.linear_stresses import LinearStresses, push_linear
-from models.contact.ruts import Regions, Ruts, deepest_before, leave, mixed_resultant
+from models.contact.ruts import (
+    Regions,
+    Ruts,
+    deepest_before,
+    dug_before,
+    leave,
+    mixed_constants,
+    mixed_resultant,
+)
 from models.contact.wheel_slots import (
+    BULLDOZING,
     COSINE,
     DAMPING,
     DUG,
@@ -36,10 +45,10 @@ from models.rover.points import body_position, cross, dot, spread_wrench, to_bas
 from models.rover.reduction import Chain
 from models.terrain.surface import Terrain, contact_plane
 from models.wheel import rut
-from models.wheel.kernels import SLIP_MODULUS, flexible_resultant, resultant
+from models.wheel.kernels import SLIP_MODULUS, bulldozing, flexible_resultant, resultant
 from models.wheel.packed import DIGGING, FLEXIBLE, VARIANT, XU
 from models.wheel.shear_law import dug_after, on_dug
-from models.wheel.traction import against_travel, shear_soil, slip_and_slide
+from models.wheel.traction import against_travel, fading, shear_soil, slip_and_slide
 
 
 class Ground(NamedTuple):
@@ -112,7 +121,7 @@ def push_ground(
     """
     wheels = chain.wheel_body.size
     for wheel in range(wheels):
-        _look(chain, terrain, q, wheel, contact, work)
+        look(chain, terrain, q, wheel, contact, work)
     _push_all(ground.linear, chain, ground, terrain, q, dt, contact, work)
 
 
@@ -127,7 +136,7 @@ def _push_all(
     contact: GroundContact,
     work: Workspace,
 ) -> None:
-    """The stages after `_look`; which of the two kinds of wheel is decided at compile time."""
+    """The stages after `look`; which of the two kinds of wheel is decided at compile time."""
     wheels = chain.wheel_body.size
     if linear is not None:
         inverses = _inverses(ground)
@@ -187,7 +196,7 @@ def _inverses(ground: Ground) -> tuple[float, float, float]:
 
 
 @kernel
-def _look(chain: Chain, terrain: Terrain, q: FloatArray, wheel: int, contact: GroundContact, work: Workspace) -> None:
+def look(chain: Chain, terrain: Terrain, q: FloatArray, wheel: int, contact: GroundContact, work: Workspace) -> None:
     """Sinkage, directions and speeds of a wheel."""
     body, radius, out = chain.wheel_body[wheel], chain.wheel_radius[wheel], contact.scratch[wheel]
     t, s, centre = work.twist[body], work.screw[body], vector(work.place[body], 0)
@@ -270,13 +279,10 @@ def _press_row(
         share = _share_ahead(ground, contact.shear[wheel, 0], out[FORWARD])
         normal, cosine, sine, out[LIMIT] = flexible_resultant(own, contact.sinkage[wheel], share)
     else:
-        normal, cosine, sine, out[LIMIT] = _by_place(chain, ground, own, ground.regions, q, wheel, contact, work)
-        if own[DIGGING] > 0.0:
-            slip, _, _ = slip_and_slide(out[FORWARD], out[SIDEWAYS], out[ROLLING], ground.slip_speed)
-            moved = dt * max(abs(out[FORWARD]), abs(out[ROLLING]))
-            dug = dug_after(own, contact.shear[wheel, DUG], slip, contact.sinkage[wheel], moved)
-            contact.shear[wheel, DUG] = dug
-            normal, out[LIMIT] = on_dug(own, dug, normal, out[LIMIT])
+        normal, cosine, sine, out[LIMIT], pushed = _by_place(
+            chain, ground, own, ground.regions, q, wheel, dt, contact, work
+        )
+        out[BULLDOZING] = fading(pushed, out[FORWARD], ground.slip_speed)
     normal *= max(0.0, 1.0 - ground.damping * out[SINKING])
     out[NORMAL], out[COSINE], out[SINE] = against_travel(normal, cosine, sine, out[FORWARD], ground.slip_speed)
 
@@ -299,16 +305,39 @@ def _by_place(
     regions: Regions | None,
     q: FloatArray,
     wheel: int,
+    dt: float,
     contact: GroundContact,
     work: Workspace,
-) -> tuple[float, float, float, float]:
-    """Of the soil, or of the soils at the wheel's place."""
+) -> tuple[float, float, float, float, float]:
+    """Of the soil, or of the soils at the wheel's place, dug by slip where it is dug (models.wheel.shear_law)."""
     if regions is None:  # decided at compile time: one soil everywhere costs nothing
-        return _resultant(chain, own, ground.ruts, q, wheel, contact, work)
+        return _resultant(chain, ground, own, ground.ruts, q, wheel, dt, contact, work)
     x, y, _ = body_position(q, work, chain.wheel_body[wheel])
-    normal, cosine, sine, limit, modulus = mixed_resultant(regions, own, wheel, x, y, contact.sinkage[wheel])
+    sinkage, dug = contact.sinkage[wheel], 0.0
+    modulus, digging = mixed_constants(regions, own, wheel, x, y)
     contact.scratch[wheel, MODULUS] = modulus
-    return normal, cosine, sine, limit
+    if digging > 0.0:
+        dug = _dig(ground, own, modulus, sinkage, wheel, dt, contact)
+    return mixed_resultant(regions, own, wheel, x, y, sinkage, dug)
+
+
+@kernel
+def _dig(
+    ground: Ground, own: FloatArray, modulus: float, sinkage: float, wheel: int, dt: float, contact: GroundContact
+) -> float:
+    """D under a wheel at the end of the step."""
+    out = contact.scratch[wheel]
+    moved = dt * max(abs(out[FORWARD]), abs(out[ROLLING]))
+    slip = slip_by_speeds(ground, out)
+    contact.shear[wheel, DUG] = dug_after(own, contact.shear[wheel, DUG], slip, modulus, sinkage, moved)
+    return float(contact.shear[wheel, DUG])
+
+
+@kernel
+def slip_by_speeds(ground: Ground, out: FloatArray) -> float:
+    """Slip [-] of the wheel that `look` has looked at."""
+    slip, _, _ = slip_and_slide(out[FORWARD], out[SIDEWAYS], out[ROLLING], ground.slip_speed)
+    return slip
 
 
 @kernel
@@ -324,20 +353,34 @@ def _slip_modulus(
 @kernel
 def _resultant(
     chain: Chain,
-    parameters: FloatArray,
+    ground: Ground,
+    own: FloatArray,
     ruts: Ruts | None,
     q: FloatArray,
     wheel: int,
+    dt: float,
     contact: GroundContact,
     work: Workspace,
-) -> tuple[float, float, float, float]:
-    """models.wheel.kernels.resultant on fresh soil, models.wheel.rut.resultant in ruts."""
+) -> tuple[float, float, float, float, float]:
+    """models.wheel.kernels.resultant on fresh soil, models.wheel.rut.resultant in ruts, and bulldozing."""
+    sinkage, dug = contact.sinkage[wheel], 0.0
+    deep = sinkage  # below the soil ahead
     if ruts is None:  # decided at compile time: fresh soil costs nothing
-        return resultant(parameters, contact.sinkage[wheel])
-    x, y, _ = body_position(q, work, chain.wheel_body[wheel])
-    before = deepest_before(ruts, x, y)
-    leave(ruts, wheel, x, y, max(before, contact.sinkage[wheel]))
-    return rut.resultant(parameters, contact.sinkage[wheel], before)
+        normal, cosine, sine, limit = resultant(own, sinkage)
+        if own[DIGGING] > 0.0:
+            dug = _dig(ground, own, own[SLIP_MODULUS], sinkage, wheel, dt, contact)
+    else:
+        x, y, _ = body_position(q, work, chain.wheel_body[wheel])
+        before = deepest_before(ruts, x, y)
+        deep -= rut.ground(own, before)
+        if own[DIGGING] > 0.0:  # a wheel above the bottom of a rut digs nothing
+            reached = sinkage if deep > 0.0 else 0.0
+            dug = max(dug_before(ruts, x, y), _dig(ground, own, own[SLIP_MODULUS], reached, wheel, dt, contact))
+        leave(ruts, wheel, x, y, max(before, sinkage), dug)
+        normal, cosine, sine, limit = rut.resultant(own, sinkage, before)
+    if own[DIGGING] > 0.0:
+        normal, limit = on_dug(own, dug, normal, limit)
+    return normal, cosine, sine, limit, bulldozing(own, deep)
 
 
 @kernel
@@ -390,7 +433,7 @@ def _push(chain: Chain, terrain: Terrain, wheel: int, contact: GroundContact, wo
         scratch[SIDE],
     )
     contact.vertical[wheel] = normal * cosine + traction * sine
-    contact.pull[wheel] = traction * cosine - normal * sine
+    contact.pull[wheel] = traction * cosine - normal * sine - scratch[BULLDOZING]
     if contact.sinkage[wheel] <= 0.0:
         return
     # the tractive force acts along the contact's tangent, a radius from the axle, so its moment on the axle is R F_t
@@ -406,6 +449,12 @@ def _push(chain: Chain, terrain: Terrain, wheel: int, contact: GroundContact, wo
     )
     spread_wrench(chain, work, body, force, cross(place, force), work.row)
     add_scaled(chain.speed_parent, work.rhs, work.row, 5 + body, 1.0)
+    if scratch[BULLDOZING] != 0.0:  # through the axle, along the ground
+        pushed = (
+            -scratch[BULLDOZING] * heading[0], -scratch[BULLDOZING] * heading[1], -scratch[BULLDOZING] * heading[2]
+        )  # fmt: skip
+        spread_wrench(chain, work, body, pushed, cross(vector(centre, 0), pushed), work.row)
+        add_scaled(chain.speed_parent, work.rhs, work.row, 5 + body, 1.0)
     spread_wrench(chain, work, body, tangent, cross(place, tangent), work.row)
     spread_wrench(chain, work, body, left, cross(place, left), work.other_row)
     add_damping_both_ways(chain.speed_parent, work.mass_matrix, work.row, work.other_row, 5 + body, scratch[DAMPING])

@@ -1,6 +1,7 @@
 """Ruts that wheels leave in soil, in any direction, and their effect on wheels that come later (models.wheel.rut).
 
-The memory is a raster over x and y, of how deep the soil has been compacted. A wheel leaves its rut where it has been
+The memory is a raster over x and y, of how deep the soil has been compacted and how far slip has dug it
+(models.wheel.shear_law). A wheel leaves its rut where it has been
 once it is a wheel's radius away, or turns back: its own contact does not count as a rut. So every wheel meets the ruts
 of those before it, and its own when it comes back, on a curve, across a track or in reverse. The raster is a torus: a
 place 10.24 m further on takes the cell of a place, which is then forgotten.
@@ -25,15 +26,17 @@ from models.checks import Range, finite_array, problem, refuse
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.rover import Rover
 from models.wheel import Soil
-from models.wheel.kernels import SLIP_MODULUS, resultant
+from models.wheel.kernels import SLIP_MODULUS, bulldozing, resultant
+from models.wheel.packed import DIGGING
+from models.wheel.shear_law import on_dug
 
 # A cell is shorter than a wheel's contact; cells along each side: much longer than any rover.
 SPACING = 0.02  # m
 CELLS = 512
-# Columns of a cell: depth [m], and the numbers of the cell that it stands for.
-DEPTH, COLUMN, ROW = 0, 1, 2
-# Columns of a place that a wheel has been at and not yet left: x, y, depth [m], direction of travel.
-X, Y, DEEP, AHEAD_X, AHEAD_Y = range(5)
+# Columns of a cell: depth [m], the numbers of the cell that it stands for, and D of the digging [-].
+DEPTH, COLUMN, ROW, DUG = range(4)
+# Columns of a place that a wheel has been at and not yet left: x, y, depth [m], direction of travel, D [-].
+X, Y, DEEP, AHEAD_X, AHEAD_Y, LOOSE = range(6)
 PENDING = 128
 FIRST, COUNT = 0, 1
 NOBODY = -1
@@ -46,8 +49,8 @@ class Ruts(NamedTuple):
         ahead: (wheels,) the wheel that each follows when the rover drives straight, or NOBODY; for steady states only.
         half_width: (wheels,) of each [m].
         reach: (wheels,) distance [m] at which each has left a place.
-        cell: (CELLS, CELLS, 3) depth of the compacted soil [m], and which cell that is.
-        pending: (wheels, PENDING, 5) ring of places that each wheel has not left yet.
+        cell: (CELLS, CELLS, 4) depth of the compacted soil [m], which cell that is, and how far it is dug [-].
+        pending: (wheels, PENDING, 6) ring of places that each wheel has not left yet.
         held: (wheels, 2) the first of them, and how many.
     """
 
@@ -70,12 +73,23 @@ def make_ruts(rover: Rover) -> Ruts:
             ahead[wheel] = min(on_track)[1]
     reach = np.array([min(mount.radius, (PENDING - 4) * SPACING) for mount in mounts])
     held = np.zeros((wheels, 2), dtype=np.int64)
-    return Ruts(ahead, half_width, reach, np.zeros((CELLS, CELLS, 3)), np.zeros((wheels, PENDING, 5)), held)
+    return Ruts(ahead, half_width, reach, np.zeros((CELLS, CELLS, 4)), np.zeros((wheels, PENDING, 6)), held)
 
 
 @kernel
 def deepest_before(ruts: Ruts, x: float, y: float) -> float:
     """Depth [m] of the soil at (x, y), world, compacted before; linear between cells."""
+    return _remembered(ruts, x, y, DEPTH)
+
+
+@kernel
+def dug_before(ruts: Ruts, x: float, y: float) -> float:
+    """D [-] of the soil at (x, y), world, dug before; likewise."""
+    return _remembered(ruts, x, y, DUG)
+
+
+@kernel
+def _remembered(ruts: Ruts, x: float, y: float, what: int) -> float:
     u, v = x / SPACING, y / SPACING
     i, j = np.floor(u), np.floor(v)
     s, t, total = u - i, v - j, 0.0
@@ -83,24 +97,24 @@ def deepest_before(ruts: Ruts, x: float, y: float) -> float:
         for b in range(2):
             at = ruts.cell[int(i + a) % CELLS, int(j + b) % CELLS]
             if at[COLUMN] == i + a and at[ROW] == j + b:
-                total += (s if a == 1 else 1.0 - s) * (t if b == 1 else 1.0 - t) * at[DEPTH]
+                total += (s if a == 1 else 1.0 - s) * (t if b == 1 else 1.0 - t) * at[what]
     return total
 
 
 @kernel
-def press(ruts: Ruts, wheel: int, x: float, y: float, depth: float) -> None:
-    """Make the soil around (x, y) compacted to this depth [m], whatever it was, under a wheel that was nowhere yet."""
+def press(ruts: Ruts, wheel: int, x: float, y: float, depth: float, dug: float) -> None:
+    """Make the soil around (x, y) so deep [m] and so dug [-], whatever it was, under a wheel that was nowhere yet."""
     i, j = np.floor(x / SPACING), np.floor(y / SPACING)
     for a in range(2):
         for b in range(2):
             at = ruts.cell[int(i + a) % CELLS, int(j + b) % CELLS]
-            at[DEPTH], at[COLUMN], at[ROW] = depth, i + a, j + b
+            at[DEPTH], at[COLUMN], at[ROW], at[DUG] = depth, i + a, j + b, dug
     ruts.held[wheel, COUNT] = 0
 
 
 @kernel
-def leave(ruts: Ruts, wheel: int, x: float, y: float, deepest: float) -> None:
-    """A wheel compacts the soil at (x, y) to this depth [m]; what it has left becomes a rut."""
+def leave(ruts: Ruts, wheel: int, x: float, y: float, deepest: float, dug: float) -> None:
+    """A wheel compacts the soil at (x, y) to this depth [m] and digs it [-]; what it has left becomes a rut."""
     ring, held = ruts.pending[wheel], ruts.held[wheel]
     turned_back = False
     ahead_x = ahead_y = 0.0
@@ -109,7 +123,7 @@ def leave(ruts: Ruts, wheel: int, x: float, y: float, deepest: float) -> None:
         dx, dy = x - last[X], y - last[Y]
         away = np.sqrt(dx * dx + dy * dy)
         if away < SPACING:
-            last[DEEP] = max(last[DEEP], deepest)
+            last[DEEP], last[LOOSE] = max(last[DEEP], deepest), max(last[LOOSE], dug)
             return
         ahead_x, ahead_y = dx / away, dy / away
         if last[AHEAD_X] == 0.0 and last[AHEAD_Y] == 0.0:  # the first place, of which nothing was known
@@ -125,7 +139,7 @@ def leave(ruts: Ruts, wheel: int, x: float, y: float, deepest: float) -> None:
         held[FIRST] = (held[FIRST] + 1) % PENDING
         held[COUNT] -= 1
     new = ring[(held[FIRST] + held[COUNT]) % PENDING]
-    new[X], new[Y], new[DEEP], new[AHEAD_X], new[AHEAD_Y] = x, y, deepest, ahead_x, ahead_y
+    new[X], new[Y], new[DEEP], new[AHEAD_X], new[AHEAD_Y], new[LOOSE] = x, y, deepest, ahead_x, ahead_y, dug
     held[COUNT] += 1
 
 
@@ -142,8 +156,8 @@ def _stamp(ruts: Ruts, wheel: int, place: FloatArray) -> None:
             i, j = np.floor(x / SPACING + 0.5), np.floor(y / SPACING + 0.5)
             at = ruts.cell[int(i) % CELLS, int(j) % CELLS]
             if at[COLUMN] != i or at[ROW] != j:
-                at[DEPTH], at[COLUMN], at[ROW] = 0.0, i, j
-            at[DEPTH] = max(at[DEPTH], place[DEEP])
+                at[DEPTH], at[COLUMN], at[ROW], at[DUG] = 0.0, i, j, 0.0
+            at[DEPTH], at[DUG] = max(at[DEPTH], place[DEEP]), max(at[DUG], place[LOOSE])
 
 
 _BORDER, _DEPTH = Range(0.0, 10.0, "m", open_low=True), Range(0.0, 10.0, "m")
@@ -245,10 +259,24 @@ def share(regions: Regions, region: int, x: float, y: float) -> float:
 
 
 @kernel
+def mixed_constants(regions: Regions, around: FloatArray, wheel: int, x: float, y: float) -> tuple[float, float]:
+    """Slip modulus [-] of the soils at a place, and the largest of their constants of digging; as `mixed_resultant`."""
+    rest, modulus, digging = 1.0, 0.0, around[DIGGING]
+    for i in range(regions.border.size):
+        region = regions.border.size - 1 - i
+        own, part = regions.wheel[region, wheel], rest * share(regions, region, x, y)
+        digging = max(digging, own[DIGGING])
+        if regions.under[region] == 0.0:
+            modulus += part * own[SLIP_MODULUS]
+            rest -= part
+    return modulus + rest * around[SLIP_MODULUS], digging
+
+
+@kernel
 def mixed_resultant(
-    regions: Regions, around: FloatArray, wheel: int, x: float, y: float, sinkage: float
+    regions: Regions, around: FloatArray, wheel: int, x: float, y: float, sinkage: float, dug: float
 ) -> tuple[float, float, float, float, float]:
-    """`models.wheel.kernels.resultant` of the soils at a place, and their slip modulus.
+    """`models.wheel.kernels.resultant` of the soils at a place, dug by slip, and their bulldozing.
 
     Args:
         regions: of the ground.
@@ -257,28 +285,36 @@ def mixed_resultant(
         x: of the wheel's centre [m].
         y: likewise.
         sinkage: [m].
+        dug: D of models.wheel.shear_law [-].
 
     Returns:
-        Normal force [N], cosine and sine of its inclination, shear limit [N], slip modulus [-].
+        Normal force [N], cosine and sine of its inclination, shear limit and resistance of soil pushed ahead [N].
     """
-    rest, up, back, limit, modulus = 1.0, 0.0, 0.0, 0.0, 0.0
+    rest, up, back, limit, pushed = 1.0, 0.0, 0.0, 0.0, 0.0
     for i in range(regions.border.size):
         region = regions.border.size - 1 - i
         part = rest * share(regions, region, x, y)
         if part == 0.0:
             continue
         deep = sinkage - regions.under[region]
-        force, cosine, sine, most = resultant(regions.wheel[region, wheel], deep)
+        force, cosine, sine, most = _resultant_dug(regions.wheel[region, wheel], deep, dug)
+        pushed += part * bulldozing(regions.wheel[region, wheel], deep)
         up, back, limit = up + part * force * cosine, back + part * force * sine, limit + part * most
         if regions.under[region] > 0.0:  # the soil above it is that around, which goes on carrying
             continue
-        modulus += part * regions.wheel[region, wheel, SLIP_MODULUS]
         rest -= part
     if rest > 0.0:
-        force, cosine, sine, most = resultant(around, sinkage)
+        force, cosine, sine, most = _resultant_dug(around, sinkage, dug)
+        pushed += rest * bulldozing(around, sinkage)
         up, back, limit = up + rest * force * cosine, back + rest * force * sine, limit + rest * most
-        modulus += rest * around[SLIP_MODULUS]
     size = math.sqrt(up * up + back * back)
     if size == 0.0:
-        return 0.0, 1.0, 0.0, 0.0, modulus
-    return size, up / size, back / size, limit, modulus
+        return 0.0, 1.0, 0.0, 0.0, 0.0
+    return size, up / size, back / size, limit, pushed
+
+
+@kernel
+def _resultant_dug(p: FloatArray, sinkage: float, dug: float) -> tuple[float, float, float, float]:
+    normal, cosine, sine, limit = resultant(p, sinkage)
+    normal, limit = on_dug(p, dug, normal, limit)
+    return normal, cosine, sine, limit

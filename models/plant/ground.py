@@ -215,8 +215,6 @@ class GroundParameters:
             raise ValueError(f"variants of the wheels are {sorted(variants)}, allowed with ruts: 'exact'")
         if self.regions and (self.ruts or {"flexible", "xu"} & variants):
             raise ValueError("ground: regions of soil are given, allowed: without ruts, flexible and xu wheels")
-        if self.soil.slip_sinkage and (self.ruts or self.regions or {"flexible", "xu"} & variants):
-            raise ValueError("ground: slip_sinkage is given, allowed: without ruts, regions, flexible and xu wheels")
         first, each = _rows([wheel.parameters for wheel in wheels])
         return Ground(
             first,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.contact.compliant import CompliantGround, make_compliant_ground, push_compliant_ground
-from models.contact.ground import Ground, push_ground
+from models.contact.ground import Ground, GroundContact, look, push_ground, slip_by_speeds
 from models.contact.laws import make_law
 from models.contact.ruts import NOBODY, Ruts, press
 from models.kernels.bound import BoundArguments, unpack
@@ -24,6 +24,8 @@ from models.rover.queries import spread, spread_configuration
 from models.rover.reduction import Chain
 from models.terrain.surface import Terrain, clearance
 from models.vehicle.model import VehicleModel, VehicleState
+from models.wheel.packed import SLIP_MODULUS
+from models.wheel.shear_law import dug_by
 
 # Soil is sheared for so long [s] that its traction is that of steady sliding (models.wheel.traction.shear_soil).
 _LONG = 1e9
@@ -89,7 +91,7 @@ def fill_forces(bound: BoundArguments[SteadyVehicle]) -> None:
 @kernel
 def _push_soil(ground: Ground | None, terrain: Terrain, chain: Chain, state: VehicleState) -> None:
     if ground is not None:
-        _press_ruts(ground.ruts, terrain, chain, state.q, state.work)
+        _press_ruts(ground.ruts, ground, terrain, chain, state.q, state.ground, state.work)
         push_ground(chain, ground, terrain, state.q, _LONG, state.ground, state.work)
 
 
@@ -101,14 +103,26 @@ def _push_compliant(compliant: CompliantGround | None, terrain: Terrain, chain: 
 
 
 @kernel
-def _press_ruts(ruts: Ruts | None, terrain: Terrain, chain: Chain, q: FloatArray, work: Workspace) -> None:
+def _press_ruts(
+    ruts: Ruts | None,
+    ground: Ground,
+    terrain: Terrain,
+    chain: Chain,
+    q: FloatArray,
+    contact: GroundContact,
+    work: Workspace,
+) -> None:
     """Under each wheel the rut of those ahead on its track, as if they had always borne what they bear."""
     if ruts is not None:
         for wheel in range(chain.wheel_body.size):
-            ahead, deepest = ruts.ahead[wheel], 0.0
+            look(chain, terrain, q, wheel, contact, work)
+        for wheel in range(chain.wheel_body.size):
+            ahead, deepest, dug = ruts.ahead[wheel], 0.0, 0.0
             while ahead != NOBODY:
                 over = clearance(terrain, body_position(q, work, chain.wheel_body[ahead]), ahead)
                 deepest = max(deepest, chain.wheel_radius[ahead] - over)
+                slip = slip_by_speeds(ground, contact.scratch[ahead])
+                dug = max(dug, dug_by(ground.wheel, slip, ground.wheel[SLIP_MODULUS]))
                 ahead = ruts.ahead[ahead]
             x, y, _ = body_position(q, work, chain.wheel_body[wheel])
-            press(ruts, wheel, x, y, deepest)
+            press(ruts, wheel, x, y, deepest, dug)

@@ -5,11 +5,11 @@ from models.wheel.flexible import FlexibleWheel
 from models.wheel.flexible_ring import Ring
 from models.wheel.many import DriftForces, NormalForce, WheelForces
 from models.wheel.rigid import RigidWheel
-from models.wheel.soil import PRESETS, Preset, Soil
+from models.wheel.soil import PRESETS, Preset, Soil, passive_pressure
 
 __all__ = [
     "PRESETS", "CrownedWheel", "DriftForces", "FlexibleWheel", "NormalForce", "Preset", "RigidWheel", "Ring", "Soil",
-    "WheelForces",
+    "WheelForces", "passive_pressure",
 ]  # fmt: skip
 
 

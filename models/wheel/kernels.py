@@ -22,6 +22,8 @@ from models.wheel.packed import (
     HYPERVOLUME_SCALE,
     LINEAR,
     LOG_INTERSECTION,
+    PASSIVE_COHESIVE,
+    PASSIVE_WEIGHT,
     PLASTIC_STIFFNESS,
     PUBLISHED,
     RADIUS,
@@ -38,7 +40,7 @@ from models.wheel.packed import (
 from models.wheel.shear_law import dug_by, on_dug, share_of_limit
 
 __all__ = [
-    "RADIUS", "SLIP_MODULUS", "flexible_resultant", "flexible_resultants", "hypervolume_symmetric",
+    "RADIUS", "SLIP_MODULUS", "bulldozing", "flexible_resultant", "flexible_resultants", "hypervolume_symmetric",
     "normal_resultants", "polynomial", "relative_sinkage",
     "resultant", "resultant_at_slip", "shear_limit", "wheel_forces",
 ]  # fmt: skip
@@ -284,8 +286,22 @@ def resultant_at_slip(p: FloatArray, z: float, slip: float) -> tuple[float, floa
     """`resultant` in steady motion at a slip, which digs where the soil has slip sinkage (models.wheel.shear_law)."""
     normal, cosine, sine, limit = resultant(p, z)
     if p[DIGGING] > 0.0:
-        normal, limit = on_dug(p, dug_by(p, slip), normal, limit)
+        normal, limit = on_dug(p, dug_by(p, slip, p[SLIP_MODULUS]), normal, limit)
     return normal, cosine, sine, limit
+
+
+@kernel
+def bulldozing(p: FloatArray, depth: float) -> float:
+    """Resistance [N] of the soil that the wheel pushes ahead of it, in any direction (soil.passive_pressure).
+
+    Args:
+        p: Packed parameters, shape (SIZE,).
+        depth: Of the rim below the soil ahead of it [m].
+    """
+    if depth <= 0.0:
+        return 0.0
+    height = p[RADIUS] * relative_sinkage(p, depth)
+    return float(height * (p[PASSIVE_COHESIVE] + p[PASSIVE_WEIGHT] * height))
 
 
 @kernel
@@ -313,7 +329,7 @@ def wheel_forces(p: FloatArray, z: float, slip: float) -> tuple[float, float, fl
         normal, cosine, sine, limit = resultant_at_slip(p, z, slip)
     tangential = limit * share
     return (
-        tangential * cosine - normal * sine,
+        tangential * cosine - normal * sine - bulldozing(p, z),
         normal * cosine + tangential * sine,
         p[RADIUS] * tangential,
     )

@@ -49,7 +49,9 @@ SHEAR_RATE = STIFFNESS + 5  # of y over ln((1 + exp(2 s/K))/2) [-]; 0: traction 
 SHEAR_RESIDUAL = STIFFNESS + 6  # K_r [-]
 SHEAR_HUMP = STIFFNESS + 7  # c [-]
 DIGGING = STIFFNESS + 8  # a (eta + 1/2) of models.wheel.shear_law [-]; 0: slip does not dig
-SIZE = STIFFNESS + 9
+PASSIVE_COHESIVE = STIFFNESS + 9  # b times that of soil.PassivePressure [N/m]; 0, as the next: nothing is pushed ahead
+PASSIVE_WEIGHT = STIFFNESS + 10  # b/2 times it [N/m^2]
+SIZE = STIFFNESS + 11
 
 
 def _rear(variant: str, eta: float, gamma: float) -> tuple[FloatArray, float]:
@@ -120,6 +122,8 @@ def pack(radius: float, width: float, soil: Soil, variant: str) -> FloatArray:
     p[LATERAL_RATE] = unknown if soil.lateral_rate is None else soil.lateral_rate
     p[SHEAR_RATE], p[SHEAR_RESIDUAL], p[SHEAR_HUMP] = _shear(soil)
     p[DIGGING] = soil.slip_sinkage * (eta + 0.5)
+    cohesive, weight = soil.bulldozing or (0.0, 0.0)
+    p[PASSIVE_COHESIVE], p[PASSIVE_WEIGHT] = width * cohesive, 0.5 * width * weight
     return p
 
 

@@ -32,6 +32,8 @@ def _xu_problems(soil: Soil) -> list[str | None]:
         problems.append(f"soil.shear is {soil.shear!r}, allowed with variant 'xu': {SHEAR_LAWS[0]!r}")
     if soil.slip_sinkage:
         problems.append(f"soil.slip_sinkage is {soil.slip_sinkage:g}, allowed with variant 'xu': 0")
+    if soil.bulldozing is not None:
+        problems.append(f"soil.bulldozing is {soil.bulldozing}, allowed with variant 'xu': None")
     if soil.peak_offset is not None and soil.peak_slope is not None:
         allowed = Range(0.0, 1.0, "with variant 'xu'", open_high=True)
         problems.append(problem("soil.peak_offset + soil.peak_slope", soil.peak_offset + soil.peak_slope, allowed))

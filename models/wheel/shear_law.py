@@ -22,6 +22,10 @@ docs/reproduce/soil-measurements.md has it for seven wheels.
 
 Under a wheel that goes on digging D is a state: it nears its value over a contact's length of rim or of travel, so a
 wheel that stops stays in its hole.
+
+It is a state of the soil, too. In a rut the soil has borne no more than exp(-a (n + 1/2) D) of what its depth says, so
+a wheel that comes later meets it with the largest D so far, its own included. With the depth alone, soil that was
+dug away would bear as if it had been compacted. On the border of two soils D is that of their mean slip modulus.
 """
 
 from __future__ import annotations
@@ -59,26 +63,27 @@ def slip_over_grip(p: FloatArray, relative: float) -> float:
 
 
 @kernel
-def dug_by(p: FloatArray, slip: float) -> float:
-    """D of steady motion at a slip [-], >= 0."""
-    return abs(slip * share_of_limit(p, slip))
+def dug_by(p: FloatArray, slip: float, modulus: float) -> float:
+    """D of steady motion at a slip [-], >= 0, on soil of this slip modulus K [-]."""
+    return abs(slip * share_of_limit(p, slip * (p[SLIP_MODULUS] / modulus)))
 
 
 @kernel
-def dug_after(p: FloatArray, before: float, slip: float, sinkage: float, moved: float) -> float:
+def dug_after(p: FloatArray, before: float, slip: float, modulus: float, sinkage: float, moved: float) -> float:
     """D after a step.
 
     Args:
         p: Packed parameters, shape (packed.SIZE,).
         before: D before it [-].
         slip: In the step [-].
+        modulus: K of the soil [-].
         sinkage: z [m].
         moved: The larger of the axle's distance and the rim's in the step [m], >= 0.
     """
     if sinkage <= 0.0:
         return 0.0
     length = math.sqrt(2.0 * p[RADIUS] * sinkage)
-    return before + (dug_by(p, slip) - before) * moved / (moved + length)
+    return before + (dug_by(p, slip, modulus) - before) * moved / (moved + length)
 
 
 @kernel

@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from models.checks import Range, problem, refuse
 
@@ -47,6 +47,38 @@ OPTIONAL = frozenset({"shear_modulus", "peak_offset", "peak_slope", "lateral_rat
 SHEAR_LAWS = ("janosi_hanamoto", "oida", "wong")
 
 
+class PassivePressure(NamedTuple):
+    """What soil bears that is pushed ahead: a force of `cohesive` h + `weight` h^2/2 per width, over a height h.
+
+    Attributes:
+        cohesive: [Pa].
+        weight: [N/m^3].
+    """
+
+    cohesive: float
+    weight: float
+
+
+def passive_pressure(cohesion: float, friction_angle: float, unit_weight: float) -> PassivePressure:
+    """Passive earth pressure on a smooth, vertical face: Rankine 1857, with the cohesion of Bell 1915.
+
+    F/b = N gamma h^2/2 + 2 c sqrt(N) h, N = tan^2(45 deg + phi/2), below level ground. The cohesive term is that of
+    Hegedus 1960, as Ishigami et al. 2007 print it for an angle of 45 deg - phi/2. Soil that heaps up ahead adds to the
+    other one; it is not counted.
+
+    Args:
+        cohesion: c [Pa].
+        friction_angle: phi [rad].
+        unit_weight: gamma of the soil [N/m^3], above 0.
+
+    Raises:
+        ValueError: The unit weight is not in (0, 1e6].
+    """
+    refuse("passive_pressure", [problem("unit_weight", unit_weight, Range(0.0, 1e6, "N/m^3", open_low=True))])
+    root = math.tan(math.pi / 4 + friction_angle / 2)
+    return PassivePressure(2.0 * cohesion * root, root * root * unit_weight)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Soil:
     """A soil of pressure stiffness * depth^exponent in compression, relaxing linearly behind the wheel's lowest point.
@@ -69,6 +101,7 @@ class Soil:
         shear_residual: K_r, shear stress far beyond the peak over the limit [-], 0 to 0.99; for these two, which need
             it, and only for them.
         slip_sinkage: a of the digging by slip, see `models.wheel.shear_law` [-], 0 to 10; 0: slip does not dig.
+        bulldozing: `passive_pressure` of the soil that the wheel pushes ahead; None: it pushes none.
 
     Raises:
         ValueError: A value is not a finite number in its range; all wrong ones are named at once.
@@ -95,6 +128,7 @@ class Soil:
     shear: str = field(default=SHEAR_LAWS[0], kw_only=True)
     shear_residual: float | None = field(default=None, kw_only=True)
     slip_sinkage: float = field(default=0.0, kw_only=True)
+    bulldozing: PassivePressure | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         given = {name: getattr(self, name) for name in ALLOWED}
@@ -147,6 +181,8 @@ def tabled_soil_problem(soil: object) -> str | None:
     """
     if not isinstance(soil, Soil):
         return f"soil is {soil!r}, allowed: a Soil"
+    if soil.bulldozing is not None:
+        return f"soil.bulldozing is {soil.bulldozing}, allowed: None"
     return problem("soil.rebound", soil.rebound, Range(0.0, 2.0 / (soil.exponent + 1.0), "= 2/(exponent + 1)"))
 
 

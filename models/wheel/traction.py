@@ -117,6 +117,12 @@ def shear_soil(
 
 
 @kernel
+def fading(resistance: float, forward: float, slip_speed: float) -> float:
+    """A resistance [N] that acts against motion in both directions, and is zero at rest; as `against_travel`."""
+    return resistance * forward / math.sqrt(forward * forward + slip_speed * slip_speed)
+
+
+@kernel
 def against_travel(
     normal: float, cosine: float, sine: float, forward: float, slip_speed: float
 ) -> tuple[float, float, float]:
@@ -132,7 +138,7 @@ def against_travel(
         slip_speed: Below which compaction resistance fades [m/s].
     """
     vertical = normal * cosine
-    against = normal * sine * forward / math.sqrt(forward * forward + slip_speed * slip_speed)
+    against = fading(normal * sine, forward, slip_speed)
     normal = math.sqrt(vertical * vertical + against * against)
     if normal == 0.0:  # no contact, or a sinkage below 1e-200 R, where both underflow
         return 0.0, 1.0, 0.0
@@ -166,7 +172,7 @@ def forces_at_angle(p: FloatArray, z: float, slip: float, slip_angle: float) -> 
     slide = -math.tan(slip_angle) * min(1.0, 1.0 - slip)
     tangential, lateral = shared_shear(p, limit, slip, slide)
     return (
-        tangential * cosine - normal * sine,
+        tangential * cosine - normal * sine - kernels.bulldozing(p, z),
         lateral,
         normal * cosine + tangential * sine,
         p[RADIUS] * tangential,
@@ -206,7 +212,7 @@ def moving_forces(
         most = normal * (1.0 + cosine) / abs(sine)
         tangential = min(max(tangential, -most), most)
     return (
-        tangential * cosine - normal * sine,
+        tangential * cosine - normal * sine - fading(kernels.bulldozing(p, z), forward, slip_speed),
         lateral,
         normal * cosine + tangential * sine,
         p[RADIUS] * tangential,

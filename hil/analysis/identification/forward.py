@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.wheel import RigidWheel, Soil
-from models.wheel.soil import SHEAR_LAWS
+from models.wheel.soil import SHEAR_LAWS, PassivePressure
 
 # Petersen's four (2012, 6.2), which are identified unless something else is asked for.
 USUAL = ("stiffness", "exponent", "rebound", "slip_modulus")
@@ -71,6 +71,7 @@ class WheelSize:
     shear: str = SHEAR_LAWS[0]  # law of the soil's shear stress, as `models.wheel.Soil` takes it; it is taken as known
     shear_residual: float | None = None  # likewise
     grouser_thrust: bool = False  # as `models.wheel.RigidWheel` takes it
+    bulldozing: PassivePressure | None = None  # of the soil, as `models.wheel.Soil` takes it; it is taken as known
 
     def __post_init__(self) -> None:
         for name in ("radius_m", "width_m"):
@@ -81,11 +82,11 @@ class WheelSize:
 
     def on(self, soil: Soil) -> RigidWheel:
         """The wheel on a soil."""
-        sheared = replace(soil, shear=self.shear, shear_residual=self.shear_residual)
+        known = replace(soil, shear=self.shear, shear_residual=self.shear_residual, bulldozing=self.bulldozing)
         return RigidWheel(
             self.radius_m,
             self.width_m,
-            sheared,
+            known,
             self.variant,
             grouser_height=self.grouser_height_m,
             grouser_thrust=self.grouser_thrust,

@@ -23,6 +23,7 @@ from hil.analysis.identification.forward import (
     Window,
 )
 from hil.config import Config, parse_config
+from hil.config.model_parameters import passive_pressure_of
 from hil.config.rig import Rig
 from hil.config.schema.ground_and_obstacle import SoilConfig
 from hil.config.schema.rover import RoverConfig
@@ -78,7 +79,7 @@ def _rover_of(rover: RoverConfig) -> dict[str, Any]:
 
 
 def _soil_of(soil: SoilConfig, *, rebound: bool) -> dict[str, Any]:
-    kept = {*RANGES, "shear", "shear_residual"} - (set() if rebound else {"rebound"})
+    kept = {*RANGES, "shear", "shear_residual", "density_kgpm3"} - (set() if rebound else {"rebound"})
     return soil.model_dump(include=kept)
 
 
@@ -97,7 +98,8 @@ def wheel_of(config: Config) -> WheelSize:
     radius, width, grouser_m, variant, thrust = kinds.pop()
     if mounts[0].crown is not None:
         raise IdentificationError("the rover has crowned wheels; allowed: cylinders (wheel.crown_radius_m null)")
-    return WheelSize(radius, width, grouser_m, variant, soil.shear, soil.residual, thrust)
+    pushed = passive_pressure_of(soil, config.ground.gravity_mps2)
+    return WheelSize(radius, width, grouser_m, variant, soil.shear, soil.residual, thrust, pushed)
 
 
 def bench_of(config: Config, uncertainty: Uncertainty) -> SharedErrors:

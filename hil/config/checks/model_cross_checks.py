@@ -180,6 +180,9 @@ def _problems(config: UncheckedConfig) -> Iterator[Problem]:
     if soil.slip_sinkage:
         allowed = f"{_NEEDED} soil whose pressure does not depend on the slip: soil.slip_sinkage null"
         yield Problem(_KEY, f"a section, with soil.slip_sinkage {soil.slip_sinkage:g}", allowed, ("soil.slip_sinkage",))
+    if soil.density_kgpm3 is not None:
+        allowed = f"{_NEEDED} wheels that push no soil ahead: soil.density_kgpm3 null"
+        yield Problem(_KEY, "a section, with soil.density_kgpm3", allowed, ("soil.density_kgpm3",))
     regions = len(soil.regions)
     if soil.rut != "fresh" or regions:
         found = "soil.rut remembered" if soil.rut != "fresh" else f"{regions} soil.regions"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from hil.config.problems import Problem
+from hil.config.schema.ground_and_obstacle import SoilConfig, SoilRegionConfig
 from hil.config.schema.servos import ServosConfig, driven_joints, servo_keys
 from hil.config.schema.wheel import axle_of
 from hil.config.unchecked_config import UncheckedConfig
@@ -48,7 +49,7 @@ _HITTING = 2  # the first wheels of a rover hit the obstacle
 def wheel_cross_checks(config: UncheckedConfig) -> list[Problem]:
     """All of them, each naming the key to change."""
     unknown = list(_unknown(config))
-    return unknown or [*_soil_checks(config), *_each_check(config), *_front_checks(config)]
+    return unknown or [*_soil_checks(config), *_term_checks(config), *_each_check(config), *_front_checks(config)]
 
 
 def _unknown(config: UncheckedConfig) -> Iterator[Problem]:
@@ -103,10 +104,6 @@ def _soil_checks(config: UncheckedConfig) -> Iterator[Problem]:
         if variant != "exact" and not config.ground.on_soil:
             allowed = f"exact with ground.kind {kind}, where no wheel meets soil"
             yield Problem(key, variant, allowed, ("ground.kind",))
-    dug = f"{soil.slip_sinkage:g}" if soil.slip_sinkage else None
-    if dug and (mixed or soil.rut == "remembered" or soil.regions):
-        allowed = "null with wheel.variant flexible or xu, soil.rut remembered or soil.regions"
-        yield Problem("soil.slip_sinkage", dug, allowed, ("wheel.variant", "soil.rut", "soil.regions"))
     if "xu" not in keys:
         return
     key = keys["xu"]
@@ -115,6 +112,22 @@ def _soil_checks(config: UncheckedConfig) -> Iterator[Problem]:
         yield Problem("soil.peak_slope", f"{soil.peak_slope:g}", allowed, ("soil.peak_offset", key))
     if soil.shear != "janosi_hanamoto":
         yield Problem("soil.shear", soil.shear, f"janosi_hanamoto with {key} xu, whose shear it is", (key,))
+
+
+def _term_checks(config: UncheckedConfig) -> Iterator[Problem]:
+    """Optional terms of the soil, which some wheels do not have."""
+    soil, wheels = config.soil, config.wheels.values()
+    variants = {"flexible", "xu"} & {one.variant for one in wheels}
+    crowned = any(one.crown_radius_m is not None for one in wheels)
+    sections: dict[str, SoilConfig | SoilRegionConfig] = {"soil": soil}
+    sections |= {f"soil.regions.{number}": one for number, one in enumerate(soil.regions)}
+    others = "null with wheel.variant flexible or xu"
+    for section, one in sections.items():
+        if one.slip_sinkage and variants:
+            yield Problem(f"{section}.slip_sinkage", f"{one.slip_sinkage:g}", others, ("wheel.variant",))
+        if one.density_kgpm3 and (variants or crowned):
+            allowed, keys = f"{others}, or wheel.crown_radius_m", ("wheel.variant", "wheel.crown_radius_m")
+            yield Problem(f"{section}.density_kgpm3", f"{one.density_kgpm3:g}", allowed, keys)
 
 
 def _each_check(config: UncheckedConfig) -> Iterator[Problem]:

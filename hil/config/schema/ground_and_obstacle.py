@@ -69,6 +69,8 @@ class SoilRegionConfig(Section):
     )
     border_m: float = bounded(0.2, 0.02, 5, "width over which the soils change, about its edge")
     under_m: float = bounded(0.0, 0, 2, "depth at which its soil begins, below the soil around; 0: at the surface")
+    slip_sinkage: float | None = bounded(None, 0, 10, "a of its slip sinkage, as soil.slip_sinkage", exclude_if=is_none)
+    density_kgpm3: float | None = bounded(None, 100, 10000, "its density, as soil.density_kgpm3", exclude_if=is_none)
 
 
 class SoilConfig(Section):
@@ -114,6 +116,13 @@ class SoilConfig(Section):
         0,
         10,
         "a of slip sinkage: a wheel that slips sinks further, about by exp(a |slip|); null, 0: it does not",
+        exclude_if=is_none,
+    )
+    density_kgpm3: float | None = bounded(
+        None,
+        100,
+        10000,
+        "density of the soil that a wheel pushes ahead of it, against passive earth pressure; null: it pushes none",
         exclude_if=is_none,
     )
 

@@ -1,16 +1,29 @@
 """The corpus of measured wheels, what counts as an error, and `hil validate soil`."""
 
 import json
+import math
 import re
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import rig_configs
 from hil.analysis.identification.sources import windows_of_table
-from hil.analysis.soil_tests import NoSuchTestsError, Predicted, read_corpus, slip_of, validate
+from hil.analysis.soil_tests import (
+    NoSuchTestsError,
+    Predicted,
+    predictions,
+    read_corpus,
+    read_plates,
+    slip_of,
+    validate,
+    validate_plates,
+)
 from hil.cli import run
+from models.gravity import GRAVITY_MPS2
 
 FOLDER = Path(next(iter(rig_configs.__path__))) / "soil_tests"
 CORPUS = read_corpus()
@@ -43,6 +56,28 @@ def test_errors_are_shares_of_load_and_of_the_measured_sinkage_by_region_of_slip
     found = Predicted("", "", {}, tuple(values), tests.windows)
     assert found.errors() == pytest.approx({"pull_N": 0.1, "torque_Nm": 0.1, "sinkage_m": 0.1})
     assert found.errors(others=True) == pytest.approx({"pull_N": 0.3, "torque_Nm": 0.3, "sinkage_m": 0.3})
+
+
+def test_with_bulldozing_a_prediction_has_less_pull_and_the_same_sinkage_and_torque():
+    without, with_it = list(islice(predictions(CORPUS["ding_smooth"], CORPUS), 3))[1:]
+    assert with_it.variant == f"{without.variant} and bulldozing"
+    before, after = np.reshape(without.values, (-1, 3)), np.reshape(with_it.values, (-1, 3))
+    depth, root = before[:, 2], math.tan(math.radians(45.0 + 31.9 / 2.0))
+    pushed = 0.165 * (2.0 * 250.0 * root * depth + 0.5 * 1600.0 * GRAVITY_MPS2 * root**2 * depth**2)
+    assert before[:, 0] - after[:, 0] == pytest.approx(pushed)
+    assert after[:, 1:] == pytest.approx(before[:, 1:])
+
+
+def test_plates_say_their_source_and_the_errors_of_the_laws_are_those_of_their_pressures():
+    said = (FOLDER / "plates" / "cmu_sand.csv").read_text(encoding="utf-8")
+    assert re.search(r"Source: .*(19|20)\d\d.*Licence: \w+.* Units: SI\.", said.replace("\n# ", " "))
+    plates = read_plates()
+    assert set(plates[:, 0]) == {0.06, 0.08, 0.1}
+    off = [abs(8e6 * depth**1.46 / pressure - 1.0) for diameter, depth, pressure in plates if diameter == 0.06]
+    found = validate_plates()
+    assert found["k z^n, printed soil"][0.06] == pytest.approx(np.mean(off))
+    by_size = next(errors for law, errors in found.items() if "D^m" in law)
+    assert max(by_size.values()) < 0.06  # the pressure grows with the plate
 
 
 def test_tests_that_are_not_in_the_corpus_are_refused_with_those_that_are(capsys):

@@ -1,12 +1,15 @@
 """Keys of terms that came later: a config without them is the same config as before."""
 
+import math
+
 import pytest
 import yaml
 
 from hil.config import ConfigError, load_config
+from hil.config.model_parameters import nominal_rig
 from hil.config.unchecked_config import fingerprint
 
-KEYS = {("soil", "slip_sinkage"), ("wheel", "grouser_thrust")}
+KEYS = {("soil", "slip_sinkage"), ("soil", "density_kgpm3"), ("wheel", "grouser_thrust")}
 
 
 @pytest.mark.parametrize("name", ["sim_impact", "sim_wheel_bed", "sim_mixed_wheels"])
@@ -27,12 +30,32 @@ def test_set_they_are_in_it_and_change_its_fingerprint():
 @pytest.mark.parametrize(
     ("name", "others"),
     [
-        ("sim_wheel_bed", ["soil.rut=remembered"]),
         ("sim_flexible_wheel", []),
         ("sim_xu", []),
         ("sim_soil_estimate", []),
     ],
 )
-def test_slip_sinkage_is_refused_where_no_model_has_it(name, others):
-    with pytest.raises(ConfigError, match="slip_sinkage"):
-        load_config(name, ["soil.slip_sinkage=1.5", *others])
+def test_slip_sinkage_and_bulldozing_are_refused_where_no_model_has_them(name, others):
+    for key, value in (("slip_sinkage", 1.5), ("density_kgpm3", 1500)):
+        with pytest.raises(ConfigError, match=key):
+            load_config(name, [f"soil.{key}={value}", *others])
+
+
+def test_the_soil_ahead_bears_by_its_weight_on_the_planet_and_not_under_a_crown():
+    loose = ["soil.density_kgpm3=1500", "soil.cohesion_Pa=200", "ground.gravity_mps2=1.62"]
+    found = nominal_rig(load_config("sim_wheel_bed", loose)).ground.soil.bulldozing
+    assert found == pytest.approx((400.0 * math.sqrt(3.0), 3.0 * 1500.0 * 1.62))
+    assert nominal_rig(load_config("sim_wheel_bed")).ground.soil.bulldozing is None
+    with pytest.raises(ConfigError, match=r"soil\.density_kgpm3: found 1500; allowed: null .*crown"):
+        load_config("sim_wheel_bed", [*loose, "wheel.crown_radius_m=0.5"])
+
+
+REGION = "soil.regions=[{corners_m: [[0, 0], [1, 0], [1, 1]], stiffness: 1.0e6, slip_sinkage: 2.0}]"
+
+
+@pytest.mark.parametrize("others", [["soil.rut=remembered"], [REGION]])
+def test_ruts_and_regions_take_slip_sinkage(others):
+    config = load_config("sim_wheel_bed", ["soil.slip_sinkage=1.5", *others])
+    ground = nominal_rig(config).ground
+    assert ground.soil.slip_sinkage == 1.5
+    assert [one.soil.slip_sinkage for one in ground.regions] == [2.0] * len(ground.regions)

@@ -42,8 +42,14 @@ def pressed(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_a_wheel_that_digs_is_in_rig_twin_and_identification_as_its_closed_forms_say(tmp_path):
-    terms = ["soil.slip_sinkage=1.5", "wheel.grousers=12", "wheel.grouser_thrust=true"]
+def test_a_wheel_that_digs_and_pushes_is_in_rig_twin_and_identification_as_its_closed_forms_say(tmp_path):
+    terms = [
+        "soil.density_kgpm3=1600",
+        "soil.cohesion_Pa=1000",
+        "soil.slip_sinkage=1.5",
+        "wheel.grousers=12",
+        "wheel.grouser_thrust=true",
+    ]
     config = load_config(
         "sim_wheel_bed", [*EXACT, "drawbar.settle_s=12", "drawbar.measure_s=0.5", "drawbar.slip=0.4", *terms]
     )
@@ -56,6 +62,8 @@ def test_a_wheel_that_digs_is_in_rig_twin_and_identification_as_its_closed_forms
     assert read_trial(tmp_path, trusted=True).tick[-500]["sinkage_m"] == pytest.approx([depth], rel=0.01)
     assert window.pull_N.value == pytest.approx(pull, abs=0.3)
     assert window.torque_Nm.value == pytest.approx(torque, rel=0.01)
+    still = load_config("sim_wheel_bed", [*EXACT, *terms[1:]])
+    assert pull < steady(still, window.slip[0])[0] - 1.0
     without = load_config("sim_wheel_bed", EXACT)
     assert depth > 1.5 * steady(without, window.slip[0])[2]
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 from models.contact.ruts import CELLS, NOBODY, SPACING, deepest_before, leave, make_ruts
 from models.contact.wheel_slots import COSINE, NORMAL, SINE
 from models.rover import exomars, rcp
 from models.vehicle import run
+from models.wheel import RigidWheel
 
 FRONT, MIDDLE, REAR = (0, 1), (2, 3), (4, 5)
 
@@ -35,7 +38,7 @@ def drag(ruts, wheel, places, depth):
         length = math.hypot(x1 - x0, y1 - y0)
         for share in np.arange(0.0, 1.0, 1e-3 / length):
             deep = depth(way + share * length) if callable(depth) else depth
-            leave(ruts, wheel, x0 + share * (x1 - x0), y0 + share * (y1 - y0), deep)
+            leave(ruts, wheel, x0 + share * (x1 - x0), y0 + share * (y1 - y0), deep, 0.0)
         way += length
 
 
@@ -58,11 +61,11 @@ def test_a_wheel_does_not_meet_its_own_contact_and_meets_its_track_when_it_comes
     ruts, radius = make_ruts(rover), rover.tree.wheels[0].radius
     for x in np.arange(0.0, 1.0, 1e-3):
         assert deepest_before(ruts, x, 0.0) == 0.0
-        leave(ruts, 0, x, 0.0, 0.01)
+        leave(ruts, 0, x, 0.0, 0.01, 0.0)
     assert deepest_before(ruts, 1.0 - radius - 3 * SPACING, 0.0) == pytest.approx(0.01)
     assert deepest_before(ruts, 1.0 - 0.5 * radius, 0.0) == 0.0
     for x in np.arange(1.0, 0.9, -1e-3):  # it turns back: what it has passed is left
-        leave(ruts, 0, x, 0.0, 0.01)
+        leave(ruts, 0, x, 0.0, 0.01, 0.0)
     assert deepest_before(ruts, 0.85, 0.0) == pytest.approx(0.01)
 
 
@@ -132,3 +135,48 @@ def test_in_a_rut_wheels_go_a_little_deeper_are_held_back_less_and_the_rover_is_
     assert [front, middle, rear] == pytest.approx([0.0174, 0.0251, 0.0299], abs=6e-5)
     assert resistance == pytest.approx([150.0, 84.0], abs=0.6)
     assert [fresh[1], remembered[1]] == pytest.approx([0.128, 0.138], abs=6e-4)
+
+
+def columns_force(wheel, sinkage, deepest, factor):
+    """Vertical force [N] of soil in columns, each of which is loaded in front and relieved behind, by quadrature."""
+    soil, radius = wheel.soil, wheel.radius
+    k, n, back = factor * soil.stiffness, soil.exponent, soil.rebound
+
+    def pressure(angle, ahead):
+        depth = sinkage - radius * (1.0 - math.cos(angle))
+        if ahead and depth > deepest:
+            return k * depth**n
+        most = deepest if ahead else max(sinkage, deepest)
+        return max(k * most ** (n - 1.0) / back * (depth - (1.0 - back) * most), 0.0)
+
+    edge = math.acos(1.0 - sinkage / radius)
+    corner = math.acos(1.0 - max(sinkage - deepest, 0.0) / radius)
+    halves = (quad(lambda t, a=a: pressure(t, a) * math.cos(t), 0.0, edge, points=[corner])[0] for a in (True, False))
+    return radius * wheel.width * sum(halves)
+
+
+def test_on_soil_that_slip_digs_a_wheel_bears_what_columns_bear_that_are_as_dug_as_ever_before(bench):
+    """The rut law needs the digging beside the depth: else soil that was dug away would bear as if compacted."""
+    soil, amount = bench.soil, 1.5
+    digs = replace(soil, slip_sinkage=amount)
+    where = bench.vehicle(slip_speed=1e-6, drive=bench.free)
+    packed = RigidWheel(bench.radius, 0.15, digs).parameters
+    where = where._replace(ground=where.ground._replace(wheel=packed, ruts=make_ruts(bench.rover)))
+    motion, rows = bench.resting(), []
+    motion.drives.cut[:], motion.drives.set_speed[:], motion.pull[0] = 0.0, 0.9, -200.0
+    for _ in range(2400):
+        run(where, motion, 100, bench.dt)
+        ground = motion.ground
+        rows.append((motion.q[0], ground.sinkage.copy(), ground.scratch.copy(), ground.shear[:, 2].copy()))
+    way = rows[-1][0] - 0.05
+    _, sinkage, scratch, dug = at_way(rows, way)
+    for follower, passed in ((MIDDLE, [(0.5349, FRONT)]), (REAR, [(0.5381, MIDDLE), (1.073, FRONT)])):
+        earlier = [(at_way(rows, way - behind), list(wheels)) for behind, wheels in passed]
+        deepest = np.max([row[1][wheels] for row, wheels in earlier], axis=0)
+        most = np.max([dug[list(follower)], *(row[3][wheels] for row, wheels in earlier)], axis=0)
+        for wheel, before, dug_there in zip(follower, deepest, most, strict=True):
+            factor = math.exp(-amount * (soil.exponent + 0.5) * dug_there)
+            bears = scratch[wheel, NORMAL] * scratch[wheel, COSINE]
+            assert factor < 0.8
+            assert bears == pytest.approx(columns_force(bench.wheel, sinkage[wheel], before, factor), rel=3e-3)
+    assert most.min() > 1.05 * dug[list(REAR)].max()  # so that what the wheels ahead have dug counts

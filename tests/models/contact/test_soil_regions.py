@@ -10,9 +10,9 @@ import pytest
 
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
-from models.contact.ruts import SoilRegion, make_regions, mixed_resultant, share
+from models.contact.ruts import SoilRegion, make_regions, mixed_constants, mixed_resultant, share
 from models.kernels.bound import BoundArguments
-from models.vehicle import Scene, run_bound
+from models.vehicle import Scene, run, run_bound
 from models.wheel import RigidWheel, Soil
 from models.wheel.kernels import SLIP_MODULUS, resultant
 
@@ -46,9 +46,10 @@ def test_the_share_is_one_inside_none_outside_and_a_half_on_the_edge_of_any_poly
 def test_forces_are_those_of_each_soil_inside_and_mixed_by_shares_on_the_border():
     made, around, z = regions_of(SoilRegion(SQUARE, HARD, 0.2)), packed(SAND), 0.02
     inside, outside = resultant(packed(HARD), z), resultant(around, z)
-    assert mixed_resultant(made, around, 0, 2.0, 0.0, z)[:4] == pytest.approx(inside, rel=1e-12)
-    assert mixed_resultant(made, around, 0, 0.0, 0.0, z)[:4] == pytest.approx(outside, rel=1e-12)
-    force, cosine, sine, limit, modulus = mixed_resultant(made, around, 0, 1.0, 0.0, z)
+    assert mixed_resultant(made, around, 0, 2.0, 0.0, z, 0.0)[:4] == pytest.approx(inside, rel=1e-12)
+    assert mixed_resultant(made, around, 0, 0.0, 0.0, z, 0.0)[:4] == pytest.approx(outside, rel=1e-12)
+    force, cosine, sine, limit, _ = mixed_resultant(made, around, 0, 1.0, 0.0, z, 0.0)
+    modulus, _ = mixed_constants(made, around, 0, 1.0, 0.0)
     for mine, one, other in (
         (force * cosine, inside[0] * inside[1], outside[0] * outside[1]),
         (force * sine, inside[0] * inside[2], outside[0] * outside[2]),
@@ -57,17 +58,42 @@ def test_forces_are_those_of_each_soil_inside_and_mixed_by_shares_on_the_border(
     ):
         assert mine == pytest.approx(0.5 * (one + other), rel=1e-12)
     later = regions_of(SoilRegion(SQUARE, SAND, 0.2), SoilRegion(SQUARE, HARD, 0.2))
-    assert mixed_resultant(later, around, 0, 2.0, 0.0, z)[:4] == pytest.approx(inside, rel=1e-12)
+    assert mixed_resultant(later, around, 0, 2.0, 0.0, z, 0.0)[:4] == pytest.approx(inside, rel=1e-12)
 
 
 def test_rock_below_a_layer_is_not_felt_above_it_and_bears_with_it_below():
     made, around = regions_of(SoilRegion(SQUARE, ROCK, 0.2, under=0.03)), packed(SAND)
     soft, deep = resultant(around, 0.029), resultant(around, 0.031)
-    assert mixed_resultant(made, around, 0, 2.0, 0.0, 0.029)[:4] == pytest.approx(soft, rel=1e-12)
+    assert mixed_resultant(made, around, 0, 2.0, 0.0, 0.029, 0.0)[:4] == pytest.approx(soft, rel=1e-12)
     rock = resultant(packed(ROCK), 0.001)
-    vertical = mixed_resultant(made, around, 0, 2.0, 0.0, 0.031)
+    vertical = mixed_resultant(made, around, 0, 2.0, 0.0, 0.031, 0.0)
     assert vertical[0] * vertical[1] == pytest.approx(deep[0] * deep[1] + rock[0] * rock[1], rel=1e-12)
     assert rock[0] > 0.5 * deep[0]
+
+
+def test_each_soil_is_dug_by_its_own_constant_and_a_layer_of_rock_is_not(bench):
+    digs, around, z, dug = replace(HARD, slip_sinkage=2.0), packed(SAND), 0.02, 0.3
+    made = regions_of(SoilRegion(SQUARE, digs, 0.2), SoilRegion(SQUARE, ROCK, 0.2, under=0.01))
+    left = math.exp(-2.0 * (0.9 + 0.5) * dug)
+    force, cosine, *_ = mixed_resultant(made, around, 0, 2.0, 0.0, z, dug)
+    rock, soil = resultant(packed(ROCK), 0.01), resultant(packed(HARD), z)
+    assert force * cosine == pytest.approx(rock[0] * rock[1] + left * soil[0] * soil[1], rel=1e-12)
+    assert mixed_resultant(made, around, 0, 0.0, 0.0, z, dug)[:4] == pytest.approx(resultant(around, z), rel=1e-12)
+    assert mixed_constants(made, around, 0, 2.0, 0.0)[1] == pytest.approx(2.0 * 1.4)
+
+    found = []
+    digs = replace(bench.soil, slip_sinkage=1.5, slip_modulus=0.4)
+    everywhere = [(-99.0, -99.0), (99.0, -99.0), (99.0, 99.0), (-99.0, 99.0)]
+    for soil, regions in ((digs, ()), (HARD, (SoilRegion(everywhere, digs, 0.2),))):
+        where, motion = bench.vehicle(drive=bench.free), bench.resting()
+        parts = [[RigidWheel(bench.radius, 0.15, digs).parameters] * 6 for _ in regions]
+        wheel = RigidWheel(bench.radius, 0.15, replace(soil, slip_modulus=0.4)).parameters
+        where = where._replace(ground=where.ground._replace(wheel=wheel, regions=make_regions(regions, parts)))
+        motion.drives.cut[:], motion.drives.set_speed[:], motion.pull[0] = 0.0, 0.9, -100.0
+        run(where, motion, 5000, bench.dt)
+        found.append([*motion.ground.sinkage, *motion.v])
+        assert motion.ground.shear[:, 2].min() > 0.02
+    assert found[0] == pytest.approx(found[1], rel=1e-9, abs=1e-12)
 
 
 def test_a_region_with_two_corners_or_a_number_out_of_range_is_refused_by_its_number():

@@ -66,11 +66,11 @@ def test_no_power_comes_from_soil_that_is_dug():
 def test_a_hole_is_dug_over_a_contact_and_stays_where_the_wheel_stops():
     p, dug, length = wheel(1.5).parameters, 0.0, math.sqrt(2.0 * 0.125 * 0.01)
     for _ in range(1000):
-        dug = dug_after(p, dug, 0.5, 0.01, 1e-3 * length)
-    assert dug == pytest.approx(dug_by(p, 0.5) * (1.0 - math.exp(-1.0)), rel=1e-2)
-    assert dug_after(p, dug, 0.0, 0.01, 0.0) == dug
-    assert dug_after(p, dug, 0.0, 0.01, 1e3 * length) < 1e-2 * dug
-    assert dug_after(p, dug, 0.5, 0.0, 1.0) == 0.0
+        dug = dug_after(p, dug, 0.5, 0.2, 0.01, 1e-3 * length)
+    assert dug == pytest.approx(dug_by(p, 0.5, 0.2) * (1.0 - math.exp(-1.0)), rel=1e-2)
+    assert dug_after(p, dug, 0.0, 0.2, 0.01, 0.0) == dug
+    assert dug_after(p, dug, 0.0, 0.2, 0.01, 1e3 * length) < 1e-2 * dug
+    assert dug_after(p, dug, 0.5, 0.2, 0.0, 1.0) == 0.0
 
 
 def test_grousers_shear_by_bekkers_factors():
