@@ -91,7 +91,7 @@ def tables(numbers: Mapping[str, Any]) -> dict[str, str]:
     found["plates"] = [
         f"| pressure | {' | '.join(f'{1e3 * size:.0f} mm' for size in sizes)} |",
         "|---" * (len(sizes) + 1) + "|",
-        *(f"| {law} | {' | '.join(f'{100.0 * one:.0f} %' for one in each.values())} |" for law, each in plates.items()),
+        *(f"| {law} | {' | '.join(f'{100.0 * one:.0f}' for one in each.values())} |" for law, each in plates.items()),
     ]
     return {name: "\n".join(lines) for name, lines in found.items()}
 
@@ -101,8 +101,8 @@ def _rows(numbers: Mapping[str, Any], variants: Sequence[str], quantity: str) ->
         errors = [each.get(variant, {}).get("used", {}).get(quantity) for each in numbers.values()]
         given = [error for error in errors if error is not None]
         if given:
-            cells = ["-" if error is None else f"{100.0 * error:.0f} %" for error in errors]
-            yield f"| {variant} | {' | '.join(cells)} | {100.0 * float(np.mean(given)):.1f} % |"
+            cells = ["-" if error is None else f"{100.0 * error:.0f}" for error in errors]
+            yield f"| {variant} | {' | '.join(cells)} | {100.0 * float(np.mean(given)):.1f} |"
 
 
 def page(numbers: Mapping[str, Any]) -> str:
