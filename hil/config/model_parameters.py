@@ -20,11 +20,11 @@ from hil.config.schema.ground_and_obstacle import (
     GroundConfig,
     ObstacleConfig,
     PlateConfig,
+    ProfileConfig,
     SoilConfig,
     SoilRegionConfig,
 )
 from hil.config.schema.loads import LoadsConfig
-from hil.config.schema.profile import ProfileConfig
 from hil.config.schema.sensors import DaqConfig
 from hil.config.schema.servos import DrivenJoint, ServosConfig
 from hil.config.schema.trial import TrialConfig

@@ -37,7 +37,9 @@ def test_a_link_that_leads_somewhere_passes(check_tree, tree, text):
     assert broken(check_tree, tree, text) == []
 
 
-@pytest.mark.parametrize("target", ["docs/gone.md", "docs/other.md#gone", "#gone", "docs/other.md#what-it does-and-why"])
+@pytest.mark.parametrize(
+    "target", ["docs/gone.md", "docs/other.md#gone", "#gone", "docs/other.md#what-it does-and-why"]
+)
 def test_a_link_that_leads_nowhere_is_named(check_tree, tree, target):
     (problem,) = broken(check_tree, tree, f"[a]({target})")
     assert target in problem
