@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.config import Config, ConfigError, load_config
-from hil.config.error_messages import _place
+from hil.config.error_messages import schema_at
 from hil.config.text_io import read_yaml
 
 # Wrong values of each key, and of each key of a device, whose configs are long; `make fuzz` tries more.
@@ -122,7 +122,7 @@ def _schema(name: str, path: tuple[Any, ...]) -> dict[str, Any]:
     """Schema of a key; the driver is between a device and its keys."""
     if path[0] == "devices" and len(path) > 2 and path[1] in ("drives", "valves", "daq"):
         path = (*path[:2], getattr(_effective(name).devices, path[1]).driver, *path[2:])
-    return _place(path)[1]
+    return schema_at(path)[1]
 
 
 def _yaml(value: Any) -> str:
