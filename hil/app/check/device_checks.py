@@ -26,8 +26,9 @@ from hil.estimation.estimator import ZERO_TIME_S, Estimator
 from hil.messages.fault import Check
 from hil.messages.layout import Layout
 from hil.messages.stages import Samples
-from hil.safety.arming import NO_ANSWER, age_check, load_age_check, sensor_checks, standing_check
+from hil.safety.arming import NO_ANSWER, confirmed_check
 from hil.safety.device_monitors import MeasuredMonitor
+from hil.safety.limits import age_limits, limit_checks, sensor_limits, standing_limit
 
 # Sensors are measured for so long [ns], and their rate may seem to differ by this share: blocks arrive unevenly.
 LOOK_NS = 1_500_000_000
@@ -53,7 +54,11 @@ def check_daq(rig: Rig, access: Access) -> list[Check]:
         raise DeviceError(
             f"{health.device}: {found}, too few to zero the sensors ({ZERO_TIME_S:g} s); is it connected?"
         )
-    checks = [opened(health), age_check(rig.limits, age_ms), *sensor_checks(rig.limits, rig.layout.channels, estimate)]
+    checks = [
+        opened(health),
+        age_limits(rig.limits, ["daq"])["daq"].check(age_ms),
+        *limit_checks(sensor_limits(rig.limits, rig.layout.channels), estimate),
+    ]
     if rig.config.daq is not None:
         checks += rate_checks("sample rate", blocks, rig.config.daq.rate_hz, "daq.rate_hz", 0)
         checks += couplings(rig, blocks)
@@ -96,8 +101,8 @@ def check_drives(rig: Rig, access: Access) -> list[Check]:
     confirmed = sample.acknowledged_ns >= began_ns
     checks = [
         opened(health, f"{len(states)} controllers" if states else health.detail),
-        confirmed_check("drives cut", confirmed, "confirmed", "confirmed by all of them"),
-        standing_check(rig, sample.speed_radps),
+        confirmed_check("drives cut", confirmed, allowed="confirmed by all of them"),
+        *limit_checks([standing_limit(rig)], sample.speed_radps),
         *MeasuredMonitor(rig.layout, rig.limits).power_checks(sample.power),
         *map(controller_check, states),
         *identity_checks(health),
@@ -270,11 +275,6 @@ def _identity(one: DeviceIdentity) -> tuple[str, str]:
     )
 
 
-def confirmed_check(item: str, ok: bool, found: str, allowed: str) -> Check:
-    """Whether a device has confirmed its stop."""
-    return Check(item, ok, found if ok else "not confirmed", allowed, NO_ANSWER)
-
-
 def controller_check(state: ControllerState) -> Check:
     """Whether all of a controller's state is known, and it reports no trouble."""
     said = f"{state.version}, {state.supply_V:.1f} V, {' and '.join(f'{each:.2f} A' for each in state.currents_A)}"
@@ -325,7 +325,7 @@ def check_loads(rig: Rig, access: Access) -> list[Check]:
     blocks, age_ms, _, health, _ = seen_blocks(access, access.device("loads"))
     if len(blocks) < 2:
         raise DeviceError(f"{health.device}: {len(blocks)} blocks in {LOOK_NS * 1e-9:g} s; is it connected?")
-    checks = [opened(health), load_age_check(rig.limits, age_ms)]
+    checks = [opened(health), age_limits(rig.limits, ["loads"])["loads"].check(age_ms)]
     checks += rate_checks("load sample rate", blocks, rig.config.loads.rate_hz, "loads.rate_hz", 1)
     readings = np.concatenate([block.values for block in blocks])
     return [*checks, *_channels(rig, readings), *_loads(rig, readings.mean(axis=0))]

@@ -21,7 +21,6 @@ from hil.app.check.device_checks import (
     ANSWER_NS,
     RATE_NS,
     RELEASE,
-    confirmed_check,
     controller_check,
     identity_checks,
     link_rate,
@@ -33,6 +32,7 @@ from hil.config.schema.devices import DevicesConfig
 from hil.config.schema.sensors import CameraConfig
 from hil.messages.fault import Check
 from hil.messages.layout import ROLES
+from hil.safety.arming import confirmed_check
 
 # Readings are looked at for so long [ns].
 LOOK_NS = 1_000_000_000
@@ -141,7 +141,7 @@ def check_servos(rig: Rig, access: Access) -> list[Check]:
         raise DeviceError(f"{health.device}: no angles within {ANSWER_NS * 1e-9:g} s")
     checks = [
         opened(health, f"{len(states)} controllers" if states else health.detail),
-        confirmed_check("servos cut", sample.acknowledged_ns >= began_ns, "confirmed", "confirmed by all of them"),
+        confirmed_check("servos cut", sample.acknowledged_ns >= began_ns, allowed="confirmed by all of them"),
         *_angles(rig, sample),
         *map(controller_check, states),
         *identity_checks(health),
