@@ -58,9 +58,8 @@ class ServoMonitor:
     def _of_joint(self, which: int, angle: float, commanded: float, t_ns: int) -> Iterator[Alarm]:
         """The same of one joint [rad, or m of one that slides]."""
         joint, since = self._joints[which], self._far_since_ns
-        over = max(angle - joint.high_rad, joint.low_rad - angle)
         words, where = joint.words, f"servos.{'slides.' if joint.slides else ''}"
-        if over > joint.outside_rad:
+        if joint.beyond(angle) > joint.outside_rad:
             limit = joint.high_rad if angle > joint.high_rad else joint.low_rad
             detail = f"{joint.name} is at {words(angle)}, allowed: {words(joint.low_rad)} to {words(joint.high_rad)}"
             yield Alarm(Fault.JOINT_OUT_OF_RANGE, angle, limit, f"{detail} and {where}outside_{joint.unit}")
@@ -182,8 +181,7 @@ def _range_checks(rig: Rig, samples: Samples) -> list[Check]:
     checks = []
     to_do = "move the joint back into its range by hand, power off; if it is there, look at its encoder and its zero"
     for joint, angle_rad in zip(rig.config.driven_joints, angles.angle_rad, strict=True):
-        low, high, at = map(joint.shown, (joint.low_rad, joint.high_rad, angle_rad))
-        ok, allowed = low <= at <= high, f"{low:g} to {high:g} {joint.unit} (servos.{joint.section})"
+        ok, allowed = joint.beyond(angle_rad) <= 0.0, f"{joint.range_words()} (servos.{joint.section})"
         checks.append(Check(f"joint {joint.name}", ok, joint.words(angle_rad), allowed, to_do))
     return checks
 

@@ -76,6 +76,10 @@ class Limit(NamedTuple):
         """The fault of a value in a run, or None."""
         if (bound := self.beyond(value)) is None:
             return self.near.alarm(value) if self.near else None
+        return self.alarm_of(value, bound)
+
+    def alarm_of(self, value: float, bound: float) -> Alarm:
+        """The fault of a value that is beyond a bound."""
         side = "at least" if value < bound else "at most"
         return Alarm(Fault(self.fault), value, bound, self.detail.format(self, value=value, side=side, bound=bound))
 

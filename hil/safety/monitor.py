@@ -19,7 +19,7 @@ from hil.safety.device_monitors import BlockMonitor, MeasuredMonitor, SpeedMonit
 from hil.safety.fault_table import FAULT_TABLE, warnings_for
 from hil.safety.instrument_monitor import InstrumentMonitor, InstrumentSource
 from hil.safety.joint_safety import ServoMonitor
-from hil.safety.limits import age_limits, alarms
+from hil.safety.limits import age_limits
 from models.rover.locks import hanging
 from models.validity import VALIDITIES
 
@@ -50,7 +50,7 @@ class SafetyMonitor:
         self._daq = BlockMonitor("DAQ", layout.channels, frozen, key)
         frozen, key = _loads_still_allowed(rig), "limits.loads_frozen_samples"
         self._loads = BlockMonitor("load channels", layout.loads, frozen, key)
-        self._ages = list(age_limits(limits, layout.links).values())
+        self._ages = [(limit.quantity, limit.most, limit) for limit in age_limits(limits, layout.links).values()]
         self._valves, self._servos = ValveMonitor(rig), ServoMonitor(rig)
         monitors = MeasuredMonitor(layout, limits), self._servos
         self._watching = [monitor for monitor in monitors if monitor.watched]
@@ -127,7 +127,9 @@ class SafetyMonitor:
                 self.clear(command.fault)
             elif isinstance(command, RefusedCommands):
                 yield Alarm(Fault.COMMAND_REFUSED, float(command.count), 0.0, f"commands: {command.why}")
-        yield from alarms(self._ages, samples)
+        for quantity, most_ms, limit in self._ages:  # expanded: it is asked in each tick
+            if (age_ms := quantity(samples)) > most_ms:
+                yield limit.alarm_of(age_ms, most_ms)
         if samples.blocks:  # a tick without a new block has no samples to check
             yield from self._daq.alarms(samples.blocks, samples.gap, estimate)
         if estimate.loads is not None and samples.load_blocks:
@@ -140,9 +142,9 @@ class SafetyMonitor:
             yield Alarm(Fault.MODEL_NOT_FINITE, math.nan, math.nan, "rover twin: state is not finite")
         if prediction.outside:
             validity = VALIDITIES[int(prediction.outside)]
-            value, limit = prediction.outside_value, prediction.outside_limit
+            found, allowed = prediction.outside_value, prediction.outside_limit
             keys = self.hanging or ", ".join(validity.keys)
-            yield Alarm(Fault.OUTSIDE_MODEL, value, limit, f"rover twin: {validity.words(value, limit)} ({keys})")
+            yield Alarm(Fault.OUTSIDE_MODEL, found, allowed, f"rover twin: {validity.words(found, allowed)} ({keys})")
         if self.instruments.watched:
             yield from self.instruments.alarms(samples, prediction)
         if self._valves.watched and (stuck := self._valves.stuck(samples)):

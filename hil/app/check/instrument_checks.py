@@ -165,9 +165,8 @@ def _angles(rig: Rig, sample: JointSample) -> list[Check]:
     checks = []
     to_do = "compare with a protractor; correct zero, gear or reversed in devices.servos, or move the joint"
     for joint, angle in zip(rig.config.driven_joints, sample.angle_rad, strict=True):
-        ok = joint.low_rad - joint.outside_rad <= angle <= joint.high_rad + joint.outside_rad
-        low, high, what = joint.shown(joint.low_rad), joint.shown(joint.high_rad), "way" if joint.slides else "angle"
-        allowed = f"{low:g} to {high:g} {joint.unit}, where the joint really is"
+        ok, what = joint.beyond(angle) <= joint.outside_rad, "way" if joint.slides else "angle"
+        allowed = f"{joint.range_words()}, where the joint really is"
         checks.append(Check(f"{what} of {joint.name}", ok, joint.words(angle), allowed, to_do))
     return checks
 
