@@ -23,7 +23,7 @@ from hil.messages.fault import (
 )
 from hil.messages.layout import Layout
 from hil.messages.stages import Command, Estimate, LoadState, Samples
-from hil.safety.limits import Limit, alarms, power_limits, pressure_limits
+from hil.safety.arming import Limit, alarms, power_limits, pressure_limits
 
 if TYPE_CHECKING:
     from hil.config.rig import Rig

@@ -15,11 +15,11 @@ from hil.messages.fault import BAD_TICKS_ALLOWED, Alarm, Event, Fault
 from hil.messages.operator_input import ClearFault, EStop, RefusedCommands
 from hil.messages.stages import IDLE_STATE, Command, Estimate, Prediction, Samples
 from hil.residuals.judgement import TickResiduals
+from hil.safety.arming import age_limits, alarms
 from hil.safety.device_monitors import BlockMonitor, MeasuredMonitor, SpeedMonitor, ValveMonitor
 from hil.safety.fault_table import FAULT_TABLE, warnings_for
 from hil.safety.instrument_monitor import InstrumentMonitor, InstrumentSource
 from hil.safety.joint_safety import ServoMonitor
-from hil.safety.limits import age_limits
 from models.rover.locks import hanging
 from models.validity import VALIDITIES
 
@@ -75,10 +75,9 @@ class SafetyMonitor:
         return [FAULT_TABLE[event.alarm.fault].name for event in self.events]
 
     def report(self, alarm: Alarm, tick: int, t_ns: int) -> None:
-        """Latch Safe, unless the alarm or its fault is one that is only recorded.
+        """Latch Safe, unless the alarm or its fault is one that is only recorded. Each fault is recorded once.
 
-        Each fault is recorded once. Whoever reports an alarm that only marks, although others of its fault may not,
-        does so once.
+        Who reports an alarm that only marks, although others of its fault may not, does so once.
         """
         noted = self.warnings if alarm.only_marked or alarm.fault in self._only_recorded else self.events
         if alarm.only_marked or all(event.alarm.fault is not alarm.fault for event in noted):
@@ -128,8 +127,8 @@ class SafetyMonitor:
             elif isinstance(command, RefusedCommands):
                 yield Alarm(Fault.COMMAND_REFUSED, float(command.count), 0.0, f"commands: {command.why}")
         for quantity, most_ms, limit in self._ages:  # expanded: it is asked in each tick
-            if (age_ms := quantity(samples)) > most_ms:
-                yield limit.alarm_of(age_ms, most_ms)
+            if quantity(samples) > most_ms:
+                yield from alarms([limit], samples)
         if samples.blocks:  # a tick without a new block has no samples to check
             yield from self._daq.alarms(samples.blocks, samples.gap, estimate)
         if estimate.loads is not None and samples.load_blocks:

@@ -25,8 +25,8 @@ from hil.messages.fault import (
     WORKER_SILENT_NS,
 )
 from hil.messages.layout import AGED, INSTRUMENTS, ROLES, SAMPLED
+from hil.safety.arming import age_limits, sensor_limits
 from hil.safety.fault_table.times import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow, ReactionTimes
-from hil.safety.limits import age_limits, sensor_limits
 from models.validity import VALIDITIES
 
 # Limits that rows name, with the bounds of a config that sets none.

@@ -29,7 +29,7 @@ from hil.messages.fault import (
     Fault,
 )
 from hil.messages.layout import INSTRUMENTS, OUTPUTS, SAMPLED
-from hil.safety.limits import age_limits
+from hil.safety.arming import age_limits
 from models.validity import VALIDITIES
 
 ByDevice = dict[str, float]

@@ -164,7 +164,8 @@ def test_clearing_one_fault_leaves_the_others_latched(impact):
 def test_a_fault_whose_cause_is_still_there_latches_again(impact):
     impact.ticks(400)
     (age_ms, _, limit), *others = impact.cycle.safety._ages
-    impact.cycle.safety._ages = [(age_ms, -1.0, limit), *others]  # every sample is too old from now on
+    every_one = limit._replace(most=-1.0)  # every sample is too old from now on
+    impact.cycle.safety._ages = [(age_ms, every_one.most, every_one), *others]
     impact.ticks(1)
     assert impact.cycle.safety.safe
     impact.ticks(1, ClearFault(int(Fault.SENSOR_DROPOUT)))

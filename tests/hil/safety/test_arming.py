@@ -16,8 +16,7 @@ from hil.config import load_config
 from hil.config.rig import Rig
 from hil.messages.fault import Check
 from hil.messages.stages import Estimate, Samples
-from hil.safety.arming import DISK_NEEDED, arming_checks, disk_check
-from hil.safety.limits import STANDING_RADPS, limit_checks, standing_limit
+from hil.safety.arming import DISK_NEEDED, STANDING_RADPS, arming_checks, disk_check, limit_checks, standing_limit
 
 PACKAGE = Path(hil.__file__).parent
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
