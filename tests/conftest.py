@@ -239,11 +239,11 @@ class FinishedTrial:
 
     @property
     def faults(self) -> list[Fault]:
-        return [event.fault for event in self.events]
+        return [event.alarm.fault for event in self.events]
 
     def noticed_ms(self, fault: Fault) -> float:
         """Time from the injection to the tick that detected a fault [ms]."""
-        (event,) = (event for event in self.events if event.fault is fault)
+        (event,) = (event for event in self.events if event.alarm.fault is fault)
         return (self.start_ns + event.t_ns - self.acted_ns) * 1e-6
 
     def all_seen(self, what: str, device: str = "roboclaw") -> list[tuple[int, int]]:

@@ -191,7 +191,7 @@ def _report(
     record: OpenRecord, times: ReactionTimes, supply_Pa: float, event: np.void, shown: Sequence[_Quantity]
 ) -> FaultReport:
     carried = int(event["id"]) == 0
-    row = FAULT_TABLE[carried_fault(event).fault if carried else int(event["id"])]
+    row = FAULT_TABLE[carried_fault(event).alarm.fault if carried else int(event["id"])]
     tick, t_ns, ticks = int(event["tick"]), int(event["t_ns"]), record.tick
     numbers = ticks["tick"]
     first = max(tick - TICKS_BEFORE_FAULT, int(numbers.min(initial=tick)))

@@ -284,7 +284,7 @@ def run_again(
             fault = pending.popleft()
             found, allowed, detail = float(fault["value"]), float(fault["limit"]), fault["detail"].decode()
             alarm = Alarm(Fault(fault["id"]), found, allowed, detail, bool(only_marks(fault)))
-            cycle.safety.take(alarm, int(fault["tick"]), int(fault["t_ns"]))
+            cycle.safety.report(alarm, int(fault["tick"]), int(fault["t_ns"]))
 
     number, raised = 0, list[Difference]()
     for rows in in_blocks(ticks):

@@ -147,7 +147,8 @@ def encoded(status: ConsoleStatus) -> bytes:
 
 def faults_shown(events: Sequence[Event]) -> list[ConsoleFault]:
     """Faults as clients see them."""
-    return [ConsoleFault(int(event.fault), FAULT_TABLE[event.fault].name, event.detail) for event in events]
+    alarms = [event.alarm for event in events]
+    return [ConsoleFault(int(one.fault), FAULT_TABLE[one.fault].name, one.detail) for one in alarms]
 
 
 def obstacle_shown(trial: TrialConfig, section: ExperimentSection) -> dict[str, float] | None:

@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-import msgspec
-
 from hil.app.camera.capture import Capture, camera_marks
 from hil.app.console import Console, obstacle_shown
 from hil.app.pace_check import refuse_without_pace
@@ -22,7 +20,7 @@ from hil.config.schema.sensors import CameraConfig
 from hil.experiments.base import Experiment, FinishedRun, Summary, samples_of
 from hil.experiments.registry import draw, experiment_named, summarise
 from hil.experiments.summary import with_digests, write_summary
-from hil.messages.fault import Event, Fault
+from hil.messages.fault import Alarm, Event, Fault
 from hil.messages.operator_input import ChoosePlan, Set
 from hil.recording import RecordError, open_trial
 from hil.recording.run_folder import RunFrame
@@ -97,7 +95,7 @@ class Resident:
             DeviceError: the rig cannot run again: a process of it is gone, or a link is lost.
         """
         self._described = described or self._described
-        latched = [msgspec.structs.replace(event, tick=0, t_ns=0) for event in self.latched]
+        latched = [event._replace(tick=0, t_ns=0) for event in self.latched]
         self.rig.next_run(folder, latched, described, attended=attended)
 
     def run(self, folder: Path, *, figure: bool = True) -> RunOutcome:
@@ -201,7 +199,7 @@ class LatchedFaults:
         self._cleared: list[Event] = []
 
     def __str__(self) -> str:
-        return ", ".join(in_words(event.fault) for event in self.events)
+        return ", ".join(in_words(event.alarm.fault) for event in self.events)
 
     @property
     def refusal(self) -> str:
@@ -210,15 +208,15 @@ class LatchedFaults:
 
     def latch_stop(self, reason: str) -> None:
         """Latch fault 18: an emergency stop."""
-        if all(event.fault is not Fault.STOP_BY_OPERATOR for event in self.events):
-            self.events.append(Event(Fault.STOP_BY_OPERATOR, 0, 0, math.nan, math.nan, reason))
+        if all(event.alarm.fault is not Fault.STOP_BY_OPERATOR for event in self.events):
+            self.events.append(Event(Alarm(Fault.STOP_BY_OPERATOR, math.nan, math.nan, reason), 0, 0))
 
     def clear(self, number: int) -> str:
         """Clear a fault by its number. Returns its number and name; empty if it is not latched."""
-        cleared = [event for event in self.events if event.fault == number]
-        self.events = [event for event in self.events if event.fault != number]
+        cleared = [event for event in self.events if event.alarm.fault == number]
+        self.events = [event for event in self.events if event.alarm.fault != number]
         self._cleared += cleared
-        return in_words(cleared[0].fault) if cleared else ""
+        return in_words(cleared[0].alarm.fault) if cleared else ""
 
     def hand_over(self, resident: Resident) -> None:
         """Latch them in the run that comes, where its loop goes on with them."""
@@ -227,7 +225,7 @@ class LatchedFaults:
     def note_cleared(self, resident: Resident) -> None:
         """Record in the run that comes what was cleared before it."""
         for event in self._cleared:
-            resident.rig.cycle.tick_logger.log_event(CLEARED_BEFORE, in_words(event.fault))
+            resident.rig.cycle.tick_logger.log_event(CLEARED_BEFORE, in_words(event.alarm.fault))
         self._cleared.clear()
 
     def take_over(self, latched: Sequence[Event]) -> None:

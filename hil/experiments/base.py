@@ -209,9 +209,10 @@ class Experiment(ABC):
         """Why its run would not count: not armed, faults, ended by the operator; empty if nothing speaks against it."""
         reasons = [f"not armed: {check}" for check in self.checks if not check.ok]
         reasons += [
-            f"fault {one.fault.value}: {recorded_detail(one.detail)}{disturbance(one.t_ns)}" for one in safety.events
+            f"fault {alarm.fault.value}: {recorded_detail(alarm.detail)}{disturbance(t_ns)}"
+            for alarm, _, t_ns in safety.events
         ]
-        reasons += [event.detail for event in safety.warnings if event.fault in _NOT_ACCEPTED]
+        reasons += [alarm.detail for alarm, _, _ in safety.warnings if alarm.fault in _NOT_ACCEPTED]
         if self.console_lost:
             reasons.append(f"ended before the start: {self.console_lost}")
         elif self.stopped:

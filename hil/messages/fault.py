@@ -72,14 +72,15 @@ class Fault(IntEnum):
 
 
 class Alarm(NamedTuple):
-    """A reason to go Safe, or to mark the run: what was found, what is allowed, and the fault that it is.
+    """A reason to latch Safe, or to mark the run: what was found, what is allowed, and the fault that it is.
 
     Attributes:
         fault: row of the fault table.
         value: what was found.
         limit: what is allowed.
         detail: both in words.
-        only_marked: it is recorded, and latches nothing.
+        only_marked: it is recorded, and latches nothing, although others of its kind may: it is of an instrument that
+            the run can do without, or a device reports it as a warning.
         cause: in a word or two, of an instrument, where one of each kind is enough; "": none.
     """
 
@@ -91,24 +92,14 @@ class Alarm(NamedTuple):
     cause: str = ""
 
 
-# An event is no alarm: it is a row of the record, with the tick in which an alarm, or a check of the tick, was noted.
-# Nor is a Check (`hil.messages.fault`), which stands for a value that is right, too, or a Problem (`drivers.section`),
-# which is a key of a file before there is a rig: neither has a fault.
-class Event(msgspec.Struct, frozen=True):
-    """One fault, as recorded.
+# A Check is no alarm: it stands for a value that is right, too. Nor is a Problem (`drivers.section`), which is a key of
+# a file before there is a rig. Neither has a fault.
+class Event(NamedTuple):
+    """An alarm, as recorded: with the tick in which it was noticed, and the time of that tick [ns of the run]."""
 
-    Attributes:
-        only_marked: it latches nothing, although others of its kind do: it is of an instrument that the run can do
-            without, or a device reports it as a warning.
-    """
-
-    fault: Fault
+    alarm: Alarm
     tick: int
     t_ns: int
-    value: float
-    limit: float
-    detail: str
-    only_marked: bool = False
 
 
 # Row 3: ticks in a row with a sample that is not finite; one more is a fault.

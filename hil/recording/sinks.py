@@ -170,7 +170,7 @@ LATCHED_BEFORE = "latched before"
 
 def carried_fault(event: np.void) -> Event:
     """The fault that an event of that name, a row of `EVENT`, records."""
-    return Event(Fault(int(event["value"])), 0, 0, math.nan, math.nan, bytes(event["detail"]).decode())
+    return Event(Alarm(Fault(int(event["value"])), math.nan, math.nan, bytes(event["detail"]).decode()), 0, 0)
 
 
 class TickLogger:
@@ -219,13 +219,13 @@ class TickLogger:
 
     def log_latched(self, event: Event) -> None:
         """Record a fault of an earlier run that is latched when this one starts; `carried_fault` reads it back."""
-        self._record_sink.event(event_row(0, LATCHED_BEFORE, 0, 0, event.fault, detail=event.detail))
+        self._record_sink.event(event_row(0, LATCHED_BEFORE, 0, 0, event.alarm.fault, detail=event.alarm.detail))
 
     def log_fault(self, event: Event) -> None:
         """Record a fault."""
-        fault, reaction_tick = event.fault, -1 if event.only_marked else event.tick
-        name, t_ns, tick = fault.name.lower(), event.t_ns, event.tick
-        row = event_row(int(fault), name, tick, t_ns, event.value, event.limit, reaction_tick, event.detail)
+        (fault, value, limit, detail, only_marked, _), tick, t_ns = event
+        reaction_tick = -1 if only_marked else tick
+        row = event_row(int(fault), fault.name.lower(), tick, t_ns, value, limit, reaction_tick, detail)
         self._record_sink.event(row)
 
 

@@ -111,7 +111,7 @@ class Loop:
                 self.last = self.clock.next()
                 for alarm in (self.clock.alarm, *[look() for look in self._alarms]):
                     if alarm:
-                        safety.take(alarm, self.last.number, self.last.t_ns)
+                        safety.report(alarm, self.last.number, self.last.t_ns)
                 self._cycle.run(self.last)
                 self._feed()
             except Exception as error:
@@ -120,10 +120,10 @@ class Loop:
     def _make_safe(self, error: Exception) -> None:
         """Stop every device first, then record why."""
         stopped = self._cycle.rig_io.stop(self.last.t_ns)
-        detail = _in_words(error)
+        alarm = Alarm(_fault_of(error), math.nan, math.nan, _in_words(error))
         # Safe is latched before the fault is recorded: the record may be what failed
         with suppress(Exception):
-            self._cycle.safety.latch(_fault_of(error), self.last.number, self.last.t_ns, math.nan, math.nan, detail)
+            self._cycle.safety.report(alarm, self.last.number, self.last.t_ns)
         with suppress(Exception):  # what stands now is not compared with the command of the tick before
             self._cycle.safety.record_command(self.last.t_ns, stopped)
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from drivers.messages import DaqBlock, DriveSample, PowerSample, ValveSample, ValveSet
-from hil.config.schema.devices import DevicesConfig
 from hil.config.schema.equipment import LimitsConfig
-from hil.config.schema.instruments import MeasuredLimits
 from hil.messages.fault import (
     BAD_TICKS_ALLOWED,
     GAP_ALLOWED,
@@ -19,49 +17,35 @@ from hil.messages.fault import (
     STANDS_SHARE,
     SWITCHING_PRESSURE_RATIO,
     TIMEOUT_FACTOR,
+    Alarm,
     Check,
     Fault,
 )
 from hil.messages.layout import Layout
 from hil.messages.stages import Command, Estimate, LoadState, Samples
+from hil.safety.arming import Limit, alarms, power_limits, pressure_limits
 
 if TYPE_CHECKING:
     from hil.config.rig import Rig
-
-
-# Latches a fault: fault, value, limit, description.
-Latch = Callable[[Fault, float, float, str], None]
-
-
-class _Reading(NamedTuple):
-    """A measured value: of what, in which unit, by which key of the config it is limited."""
-
-    name: str
-    value: float
-    unit: str
-    key: str
-    limits: MeasuredLimits
 
 
 class MeasuredMonitor:
     """Watches what the config limits, and what a driver therefore measures."""
 
     def __init__(self, layout: Layout, limits: LimitsConfig) -> None:
-        self._layout = layout
-        self._current, self._supply, self._pressure = limits.motor_current_A, limits.supply_V, limits.pressure_kPa
-        self.watched = any((self._current, self._supply, self._pressure))
+        self._power, self._pressures = power_limits(layout, limits), pressure_limits(layout, limits)
+        self.watched = bool(self._power or self._pressures)
 
-    def check(self, samples: Samples, latch: Latch) -> None:
-        """Latch what is near or beyond a limit, and readings that are too old. A value not read yet is neither."""
+    def alarms(self, samples: Samples) -> Iterator[Alarm]:
+        """What is near or beyond a limit, and readings that are too old. A value not read yet is neither."""
         power = samples.drives.power
         if power is not None and power.t_ns >= 0 and samples.t_ns - power.t_ns > POWER_AGE_NS:
             age_ms, allowed_ms = (samples.t_ns - power.t_ns) * 1e-6, POWER_AGE_NS * 1e-6
-            latch(Fault.SENSOR_STALE, age_ms, allowed_ms, f"motor currents and supply: {age_ms:.0f} ms old")
-        for reading in (*self._power_readings(power), *self._pressure_readings(samples.valves)):
-            if (beyond := _beyond(reading.value, reading.limits.safe_below, reading.limits.safe_above)) is not None:
-                latch(Fault.MEASURED_OUT_OF_LIMIT, reading.value, beyond, _words(reading, beyond))
-            elif (near := _beyond(reading.value, reading.limits.warn_below, reading.limits.warn_above)) is not None:
-                latch(Fault.MEASURED_NEAR_LIMIT, reading.value, near, _words(reading, near))
+            words = f"motor currents and supply: {age_ms:.0f} ms old"
+            yield Alarm(Fault.SENSOR_STALE, age_ms, allowed_ms, words)
+        if power is not None:
+            yield from alarms(self._power, power)
+        yield from alarms(self._pressures, samples.valves)
 
     def arming_checks(self, samples: Samples) -> list[Check]:
         """Whether everything that is watched has been read, and is within its limits."""
@@ -69,54 +53,19 @@ class MeasuredMonitor:
 
     def power_checks(self, power: PowerSample | None) -> list[Check]:
         """The same of motor currents and supply alone."""
-        return _checks(self._power_readings(power))
+        return [] if power is None else _checks(self._power, power)
 
     def pressure_checks(self, valves: ValveSample) -> list[Check]:
         """The same of the pressures alone."""
-        return _checks(self._pressure_readings(valves))
-
-    def _power_readings(self, power: PowerSample | None) -> Iterator[_Reading]:
-        layout = self._layout
-        if power is not None and self._current is not None:
-            for wheel, current_A in zip(layout.wheels, power.current_A, strict=True):
-                yield _Reading(f"motor current {wheel}", abs(current_A), "A", "limits.motor_current_A", self._current)
-        if power is not None and self._supply is not None:
-            for name, voltage_V in zip(layout.supplies, power.supply_V, strict=True):
-                yield _Reading(f"supply voltage {name}", voltage_V, "V", "limits.supply_V", self._supply)
-
-    def _pressure_readings(self, valves: ValveSample) -> Iterator[_Reading]:
-        if self._pressure is not None:
-            layout = self._layout
-            for valve, pressure_Pa in zip(layout.valves, layout.valve_layout.by_valve(valves.pressure_Pa), strict=True):
-                yield _Reading(f"pressure {valve}", 1e-3 * pressure_Pa, "kPa", "limits.pressure_kPa", self._pressure)
+        return _checks(self._pressures, valves)
 
 
-def _checks(readings: Iterator[_Reading]) -> list[Check]:
-    checks = []
-    for reading in readings:
-        limits = reading.limits
-        least, most = limits.safe_below, limits.safe_above
-        ok = math.isfinite(reading.value) and _beyond(reading.value, least, most) is None
-        found = f"{round(reading.value, 3):g} {reading.unit}" if math.isfinite(reading.value) else "not read yet"
-        both = (("at least", least), ("at most", most))
-        sides = [f"{side} {limit:g}" for side, limit in both if limit is not None]
-        allowed = f"{' and '.join(sides)} {reading.unit}" if sides else "any: it is only marked"
-        to_do = "measure it by hand; then repair its cause, its sensor, or the limit in the config"
-        checks.append(Check(reading.name, ok, found, f"{allowed} ({reading.key})", to_do))
-    return checks
-
-
-def _beyond(value: float, least: float | None, most: float | None) -> float | None:
-    """The limit that a value is beyond, or None; NaN is beyond none."""
-    if least is not None and value < least:
-        return least
-    return most if most is not None and value > most else None
-
-
-def _words(reading: _Reading, limit: float) -> str:
-    side = "at least" if reading.value < limit else "at most"
-    name, value, unit, key, _ = reading
-    return f"{name}: {value:.4g} {unit}, allowed: {side} {limit:g} {unit} ({key})"
+def _checks(limits: Sequence[Limit], sample: PowerSample | ValveSample) -> list[Check]:
+    values = [(limit, limit.quantity(sample)) for limit in limits]
+    return [
+        limit.check(value, f"{round(value, 3):g} {limit.unit}" if math.isfinite(value) else "not read yet")
+        for limit, value in values
+    ]
 
 
 class SpeedMonitor:
@@ -145,8 +94,8 @@ class SpeedMonitor:
             self._gathered_rad = [0.0] * len(self._wheels)
         self._set = asked
 
-    def check(self, drives: DriveSample) -> tuple[float, float, str] | None:
-        """Called with each new answer of the drives: value, limit and words of a wheel that does not turn, or None."""
+    def check(self, drives: DriveSample) -> Alarm | None:
+        """Called with each new answer of the drives: a wheel that does not turn, or None."""
         found, full_rad = None, self._full_rad
         passed_s, self._answered_ns = (drives.t_ns - self._answered_ns) * 1e-9, drives.t_ns
         for place, (asked, measured) in enumerate(zip(self._set, drives.speed_radps, strict=False)):
@@ -165,18 +114,12 @@ class SpeedMonitor:
                 detail = (
                     f"wheel {self._wheels[place]}: {measured:.3f} rad/s for {seconds:.2f} s, set: {asked:.3f} rad/s"
                 )
-                found = turning, least, detail
+                found = Alarm(Fault.SPEED_NOT_FOLLOWING, turning, least, detail)
         return found
 
 
 # A command that has changed by this part of the allowed error is a new one.
 _NEW_COMMAND = 0.5
-
-
-def measures_pressures(devices: DevicesConfig | None) -> bool:
-    """Whether the rig's chambers have pressure sensors."""
-    valves = devices.valves if devices else None
-    return valves is not None and valves.measures_pressures
 
 
 class ValveMonitor:
@@ -217,8 +160,8 @@ class ValveMonitor:
             if abs(commanded_Pa - last_Pa) > _NEW_COMMAND * self._error_Pa or (commanded_Pa > 0.0) != (last_Pa > 0.0):
                 self._commanded_Pa[valve], self._since_ns[valve] = commanded_Pa, t_ns
 
-    def stuck(self, samples: Samples) -> tuple[float, float, str] | None:
-        """A valve whose chamber does not follow: pressure, limit [Pa] and message. None: all follow.
+    def stuck(self, samples: Samples) -> Alarm | None:
+        """A valve whose chamber does not follow [Pa]; None: all follow.
 
         A reading is compared with the command that is older than the reading by the valve's timeout.
         """
@@ -229,7 +172,8 @@ class ValveMonitor:
             if not abs(pressure_Pa - commanded_Pa) < self._error_Pa:  # NaN is not
                 above = commanded_Pa == 0.0 or pressure_Pa > commanded_Pa
                 limit_Pa = commanded_Pa + (self._error_Pa if above else -self._error_Pa)
-                return pressure_Pa, limit_Pa, self._words(valve, pressure_Pa, limit_Pa, above=above)
+                words = self._words(valve, pressure_Pa, limit_Pa, above=above)
+                return Alarm(Fault.VALVE_STUCK, pressure_Pa, limit_Pa, words)
         return None
 
     def _words(self, valve: int, pressure_Pa: float, limit_Pa: float, *, above: bool) -> str:
@@ -246,42 +190,31 @@ class BlockMonitor:
 
     Args:
         device: name for messages.
-        age_limit_ms: largest age of the newest sample [ms].
         names: of the channels.
         still_allowed: number of equal samples in a row from which each channel counts as frozen; infinity: not checked.
         setting: config key of that number.
     """
 
-    def __init__(
-        self, device: str, age_limit_ms: float, names: Sequence[str], still_allowed: Sequence[float], setting: str
-    ) -> None:
+    def __init__(self, device: str, names: Sequence[str], still_allowed: Sequence[float], setting: str) -> None:
         self._device, self._names, self._setting = device, names, setting
-        self.age_limit_ns = age_limit_ms * 1e6
         self._still_allowed = still_allowed
         self._least_still = min(still_allowed, default=math.inf)
         self._bad_ticks = 0
 
-    def check_age(self, age_ns: int, latch: Latch) -> None:
-        """Latch a fault if the newest sample is too old."""
-        if age_ns > self.age_limit_ns:
-            age_ms = age_ns * 1e-6
-            detail = f"{self._device}: newest sample is {age_ms:.1f} ms old"
-            latch(Fault.SENSOR_DROPOUT, age_ms, self.age_limit_ns * 1e-6, detail)
-
-    def check_blocks(self, blocks: Sequence[DaqBlock], gap: int, found: Estimate | LoadState, latch: Latch) -> None:
-        """Check the blocks of a tick that took in any: missing blocks, samples not finite, frozen, saturated."""
+    def alarms(self, blocks: Sequence[DaqBlock], gap: int, found: Estimate | LoadState) -> Iterator[Alarm]:
+        """What is wrong with the blocks of a tick that took in any: missing, samples not finite, frozen, saturated."""
         device, still = self._device, found.still
         self._bad_ticks = 0 if found.finite else self._bad_ticks + 1
         if gap > GAP_ALLOWED:
             detail = f"{device}: {gap} blocks of samples are missing in a row, allowed: {GAP_ALLOWED}"
-            latch(Fault.SEQUENCE_GAP, gap, GAP_ALLOWED, detail)
+            yield Alarm(Fault.SEQUENCE_GAP, gap, GAP_ALLOWED, detail)
         if max(still, default=0) >= self._least_still:
             for name, count, allowed in zip(self._names, still, self._still_allowed, strict=True):
                 if count >= allowed:
                     detail = f"{device}: {name} has not changed in {count} samples ({self._setting})"
-                    latch(Fault.SENSOR_STALE, count, allowed, detail)
+                    yield Alarm(Fault.SENSOR_STALE, count, allowed, detail)
         if found.saturated or any(True in block.overload for block in blocks):
-            latch(Fault.ADC_SATURATED, math.nan, math.nan, f"{device}: a channel at the end of its range")
+            yield Alarm(Fault.ADC_SATURATED, math.nan, math.nan, f"{device}: a channel at the end of its range")
         if self._bad_ticks > BAD_TICKS_ALLOWED:
             detail = f"{device}: samples that are not finite in 3 reads in a row"
-            latch(Fault.SAMPLE_NOT_FINITE, math.nan, BAD_TICKS_ALLOWED, detail)
+            yield Alarm(Fault.SAMPLE_NOT_FINITE, math.nan, BAD_TICKS_ALLOWED, detail)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
 from drivers.messages import Reading
@@ -201,10 +201,6 @@ class InstrumentSource:
         self._spread.add(value)
 
 
-# Latches or marks a fault: fault, value, limit, description.
-Report = Callable[[Fault, float, float, str], None]
-
-
 class InstrumentMonitor:
     """Watches each instrument of motion that the rig has.
 
@@ -216,19 +212,17 @@ class InstrumentMonitor:
         self._sources = [(attrgetter(source.role), source) for source in sources]
         self.watched = bool(self._sources)
 
-    def check(self, samples: Samples, prediction: Prediction, latch: Report, mark: Report) -> None:
-        """Report what is wrong with an instrument in this tick."""
+    def alarms(self, samples: Samples, prediction: Prediction) -> Iterator[Alarm]:
+        """What is wrong with an instrument in this tick."""
         observed = prediction.observed
         for place, (reading_of, source) in enumerate(self._sources):
             source.take(reading_of(samples))
             if observed is not None:
                 source.judge(observed.source[place], observed.innovation[place])
-            for fault, value, limit, words, _, cause in source.wrong(samples.t_ns):
-                if source.needed:
-                    latch(fault, value, limit, f"{source.role}: {words}")
-                elif cause not in source.noted:
-                    source.noted.add(cause)
-                    mark(fault, value, limit, f"{source.role}: {words}")
+            for alarm in source.wrong(samples.t_ns):
+                if source.needed or alarm.cause not in source.noted:
+                    source.noted.add(alarm.cause)
+                    yield alarm._replace(detail=f"{source.role}: {alarm.detail}", only_marked=not source.needed)
 
     def record_command(self, cut: bool) -> None:
         """From the first command on that is no cut, the rover does not stand any more."""

@@ -7,19 +7,16 @@ only delays a command. One out of its range, or that changes faster than its joi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from drivers.messages import JointSample
 from hil.config.schema.servos import DrivenJoint
-from hil.messages.fault import BAD_TICKS_ALLOWED, Check, Fault
+from hil.messages.fault import BAD_TICKS_ALLOWED, Alarm, Check, Fault
 from hil.messages.stages import ByServo, Command, Samples
 
 if TYPE_CHECKING:
     from hil.config.rig import Rig
-
-
-Latch = Callable[[Fault, float, float, str], None]
 
 
 class ServoMonitor:
@@ -37,8 +34,8 @@ class ServoMonitor:
         """Store the command of a tick."""
         self._command = command
 
-    def check(self, samples: Samples, latch: Latch) -> None:
-        """Look at the newest sample of a tick."""
+    def alarms(self, samples: Samples) -> Iterator[Alarm]:
+        """What is wrong with the newest sample of a tick."""
         sample = samples.servos
         assert sample is not None  # where joints are driven
         if sample.t_ns == self._read_ns:
@@ -48,7 +45,7 @@ class ServoMonitor:
             self._bad += 1
             if self._bad > BAD_TICKS_ALLOWED:
                 detail = f"servos: angles that are not finite in {self._bad} answers in a row"
-                latch(Fault.SAMPLE_NOT_FINITE, math.nan, BAD_TICKS_ALLOWED, detail)
+                yield Alarm(Fault.SAMPLE_NOT_FINITE, math.nan, BAD_TICKS_ALLOWED, detail)
             return
         self._bad = 0
         command = self._command
@@ -56,17 +53,16 @@ class ServoMonitor:
             self._far_since_ns = [None] * len(self._joints)
             return
         for i, angle in enumerate(sample.angle_rad):
-            self._look(i, angle, command.joint_angle_rad[i], sample.t_ns, latch)
+            yield from self._of_joint(i, angle, command.joint_angle_rad[i], sample.t_ns)
 
-    def _look(self, which: int, angle: float, commanded: float, t_ns: int, latch: Latch) -> None:
-        """At one joint [rad, or m of one that slides]."""
+    def _of_joint(self, which: int, angle: float, commanded: float, t_ns: int) -> Iterator[Alarm]:
+        """The same of one joint [rad, or m of one that slides]."""
         joint, since = self._joints[which], self._far_since_ns
-        over = max(angle - joint.high_rad, joint.low_rad - angle)
         words, where = joint.words, f"servos.{'slides.' if joint.slides else ''}"
-        if over > joint.outside_rad:
+        if joint.beyond(angle) > joint.outside_rad:
             limit = joint.high_rad if angle > joint.high_rad else joint.low_rad
             detail = f"{joint.name} is at {words(angle)}, allowed: {words(joint.low_rad)} to {words(joint.high_rad)}"
-            latch(Fault.JOINT_OUT_OF_RANGE, angle, limit, f"{detail} and {where}outside_{joint.unit}")
+            yield Alarm(Fault.JOINT_OUT_OF_RANGE, angle, limit, f"{detail} and {where}outside_{joint.unit}")
         if abs(commanded - angle) <= joint.follow_rad:
             since[which] = None
             return
@@ -78,7 +74,7 @@ class ServoMonitor:
                 f"{joint.name} is at {words(angle)}, {words(off)} from its command for {self._for_ns * 1e-9:g} s, "
                 f"allowed: {where}follow_{joint.unit}"
             )
-            latch(Fault.JOINT_NOT_FOLLOWING, off, joint.follow_rad, detail)
+            yield Alarm(Fault.JOINT_NOT_FOLLOWING, off, joint.follow_rad, detail)
 
 
 # Rounding of sums of steps: an angle [rad], and a share of a limit.
@@ -185,8 +181,7 @@ def _range_checks(rig: Rig, samples: Samples) -> list[Check]:
     checks = []
     to_do = "move the joint back into its range by hand, power off; if it is there, look at its encoder and its zero"
     for joint, angle_rad in zip(rig.config.driven_joints, angles.angle_rad, strict=True):
-        low, high, at = map(joint.shown, (joint.low_rad, joint.high_rad, angle_rad))
-        ok, allowed = low <= at <= high, f"{low:g} to {high:g} {joint.unit} (servos.{joint.section})"
+        ok, allowed = joint.beyond(angle_rad) <= 0.0, f"{joint.range_words()} (servos.{joint.section})"
         checks.append(Check(f"joint {joint.name}", ok, joint.words(angle_rad), allowed, to_do))
     return checks
 

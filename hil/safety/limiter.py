@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from drivers.messages import JointSample, ValveSet
 from hil.config.schema.equipment import LimitsConfig
-from hil.messages.fault import CLAMPS_ALLOWED, Fault
+from hil.messages.fault import CLAMPS_ALLOWED, Alarm, Fault
 from hil.messages.layout import ROLES
 from hil.messages.stages import Command, SetPoints, Tick
 from hil.safety.joint_safety import LimitedAngles, ServoLimiter, clamped_to
@@ -66,13 +66,13 @@ class Limiter:
         if self._row > CLAMPS_ALLOWED:
             cause = f" ({self._safety.hanging})" if self._safety.hanging else ""
             detail = f"limiter: {self._row} commands in a row out of limit{self._beyond(asked, speeds)}{cause}"
-            self._safety.latch(Fault.COMMAND_OUT_OF_LIMIT, tick.number, tick.t_ns, self._row, CLAMPS_ALLOWED, detail)
+            self._report(tick, self._row, CLAMPS_ALLOWED, detail)
         if not math.isfinite(sum(speeds) + sum(asked.duty)):
             detail = f"limiter: wheel speeds {asked.speed_radps}{asked.duty or ''} are not finite"
-            self._safety.latch(Fault.COMMAND_OUT_OF_LIMIT, tick.number, tick.t_ns, math.nan, self._limit, detail)
+            self._report(tick, math.nan, self._limit, detail)
         if not joints.finite:
             detail = f"limiter: angles {asked.joint_angle_rad} of the driven joints are not finite"
-            self._safety.latch(Fault.COMMAND_OUT_OF_LIMIT, tick.number, tick.t_ns, math.nan, math.nan, detail)
+            self._report(tick, math.nan, math.nan, detail)
         safe = self._safety.safe
         cut = safe or asked.cut
         self._last = self._zero_speeds if cut else speeds
@@ -91,6 +91,9 @@ class Limiter:
             servos_cut=joints.cut or (safe and self._servos is not None),
             **(self._of_further(asked, safe) if self._further else {}),
         )
+
+    def _report(self, tick: Tick, value: float, limit: float, detail: str) -> None:
+        self._safety.report(Alarm(Fault.COMMAND_OUT_OF_LIMIT, value, limit, detail), tick.number, tick.t_ns)
 
     def _of_further(self, asked: SetPoints, safe: bool) -> dict[str, Any]:
         """What the roles that need no limiter get, by field of `Command`."""

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import partial
-from operator import attrgetter
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from drivers.messages import DriveSample
 from hil.config.rig_setup import full_scales, noises
 from hil.config.schema.equipment import LimitsConfig
 from hil.config.schema.rover import tree_on_rig
 from hil.config.schema.sensors import DaqConfig
 from hil.messages.fault import BAD_TICKS_ALLOWED, Alarm, Event, Fault
-from hil.messages.layout import AGED
 from hil.messages.operator_input import ClearFault, EStop, RefusedCommands
-from hil.messages.stages import IDLE_STATE, Command, Estimate, LoadState, Prediction, Samples
+from hil.messages.stages import IDLE_STATE, Command, Estimate, Prediction, Samples
 from hil.residuals.judgement import TickResiduals
+from hil.safety.arming import age_limits, alarms
 from hil.safety.device_monitors import BlockMonitor, MeasuredMonitor, SpeedMonitor, ValveMonitor
 from hil.safety.fault_table import FAULT_TABLE, warnings_for
 from hil.safety.instrument_monitor import InstrumentMonitor, InstrumentSource
@@ -47,17 +46,11 @@ class SafetyMonitor:
         free = [name for name in hanging(tree_on_rig(config.rover_parameters())) if name not in config.driven]
         #: key, and name of each joint that nothing holds, a likely cause of what the rover does; "": there are none
         self.hanging = f"rover.locks: nothing holds {', '.join(free)}" if free else ""
-        self._daq = BlockMonitor(
-            "DAQ",
-            limits.daq_age_ms,
-            layout.channels,
-            _still_allowed(config.daq, config.rig, limits),
-            "limits.frozen_samples",
-        )
-        frozen, load_setting = _loads_still_allowed(rig), "limits.loads_frozen_samples"
-        self._loads = BlockMonitor("load channels", limits.loads_age_ms, layout.loads, frozen, load_setting)
-        aged = [name for name in AGED if name in layout.links]
-        self._ages_ns = [(name, attrgetter(f"{name}.t_ns"), getattr(limits, f"{name}_age_ms") * 1e6) for name in aged]
+        frozen, key = _still_allowed(config.daq, config.rig, limits), "limits.frozen_samples"
+        self._daq = BlockMonitor("DAQ", layout.channels, frozen, key)
+        frozen, key = _loads_still_allowed(rig), "limits.loads_frozen_samples"
+        self._loads = BlockMonitor("load channels", layout.loads, frozen, key)
+        self._ages = [(limit.quantity, limit.most, limit) for limit in age_limits(limits, layout.links).values()]
         self._valves, self._servos = ValveMonitor(rig), ServoMonitor(rig)
         monitors = MeasuredMonitor(layout, limits), self._servos
         self._watching = [monitor for monitor in monitors if monitor.watched]
@@ -79,27 +72,18 @@ class SafetyMonitor:
     @property
     def faults(self) -> list[str]:
         """Names of the faults latched."""
-        return [FAULT_TABLE[event.fault].name for event in self.events]
+        return [FAULT_TABLE[event.alarm.fault].name for event in self.events]
 
-    def latch(self, fault: Fault, tick: int, t_ns: int, value: float, limit: float, detail: str) -> None:
-        """Latch Safe, unless the fault is one that is only recorded. Each fault is recorded once."""
-        noted = self.warnings if fault in self._only_recorded else self.events
-        if any(event.fault is fault for event in noted):
-            return
-        event = Event(fault, tick, t_ns, value, limit, detail)
-        noted.append(event)
-        self._announce(event)
+    def report(self, alarm: Alarm, tick: int, t_ns: int) -> None:
+        """Latch Safe, unless the alarm or its fault is one that is only recorded. Each fault is recorded once.
 
-    def take(self, alarm: Alarm, tick: int, t_ns: int) -> None:
-        """Latch Safe for a reason that lies outside the values of a tick, or only record it."""
-        report = self._mark if alarm.only_marked else self._latch_now
-        report(tick, t_ns, alarm.fault, alarm.value, alarm.limit, alarm.detail)
-
-    def _mark(self, tick: int, t_ns: int, fault: Fault, value: float, limit: float, detail: str) -> None:
-        """Record a fault that latches nothing, although others of its kind do; who calls this does so once."""
-        event = Event(fault, tick, t_ns, value, limit, detail, only_marked=True)
-        self.warnings.append(event)
-        self._announce(event)
+        Who reports an alarm that only marks, although others of its fault may not, does so once.
+        """
+        noted = self.warnings if alarm.only_marked or alarm.fault in self._only_recorded else self.events
+        if alarm.only_marked or all(event.alarm.fault is not alarm.fault for event in noted):
+            event = Event(alarm, tick, t_ns)
+            noted.append(event)
+            self._announce(event)
 
     def clear(self, fault: int) -> bool:
         """Clear one latched fault by its number. Returns False if it is not latched, or cannot be cleared now.
@@ -110,7 +94,7 @@ class SafetyMonitor:
         It latches again if its cause is still there. Only an operator clears faults, one by one (`OperatorInput`);
         they are never cleared by time or by the program.
         """
-        cleared = [event for event in self.events if event.fault == fault and event.t_ns <= self._held_ns]
+        cleared = [event for event in self.events if event.alarm.fault == fault and event.t_ns <= self._held_ns]
         self.events = [event for event in self.events if event not in cleared]
         self.cleared += cleared
         return bool(cleared)
@@ -130,67 +114,52 @@ class SafetyMonitor:
 
     def check(self, tick: int, samples: Samples, estimate: Estimate, prediction: Prediction) -> None:
         """Compare this tick's values with their limits, and check for an operator's E-stop."""
-        t_ns = samples.t_ns
+        for alarm in self._alarms(samples, estimate, prediction):
+            self.report(alarm, tick, samples.t_ns)
+
+    def _alarms(self, samples: Samples, estimate: Estimate, prediction: Prediction) -> Iterator[Alarm]:
+        """What this tick's values and operators say, one by one: a fault is cleared between those before and after."""
         for command in samples.operator:
             if isinstance(command, EStop):
-                self.latch(Fault.STOP_BY_OPERATOR, tick, t_ns, math.nan, math.nan, command.reason or "operator: E-stop")
+                yield Alarm(Fault.STOP_BY_OPERATOR, math.nan, math.nan, command.reason or "operator: E-stop")
             elif isinstance(command, ClearFault):
                 self.clear(command.fault)
             elif isinstance(command, RefusedCommands):
-                self.latch(Fault.COMMAND_REFUSED, tick, t_ns, float(command.count), 0.0, f"commands: {command.why}")
-        if samples.daq_age_ns > self._daq.age_limit_ns:
-            self._daq.check_age(samples.daq_age_ns, partial(self._latch_now, tick, t_ns))
-        self._check_ages(tick, samples)
+                yield Alarm(Fault.COMMAND_REFUSED, float(command.count), 0.0, f"commands: {command.why}")
+        for quantity, most_ms, limit in self._ages:  # expanded: it is asked in each tick
+            if quantity(samples) > most_ms:
+                yield from alarms([limit], samples)
         if samples.blocks:  # a tick without a new block has no samples to check
-            self._daq.check_blocks(samples.blocks, samples.gap, estimate, partial(self._latch_now, tick, t_ns))
-        if estimate.loads is not None:
-            self._check_loads(tick, samples, estimate.loads)
+            yield from self._daq.alarms(samples.blocks, samples.gap, estimate)
+        if estimate.loads is not None and samples.load_blocks:
+            yield from self._loads.alarms(samples.load_blocks, samples.load_gap, estimate.loads)
         if samples.drives.t_ns != self._answered_ns:  # in most ticks there is no new answer
-            self._check_speeds(tick, samples)
+            yield from self._of_speeds(samples.drives)
         for monitor in self._watching:  # before the twin, which a wrong reading makes wrong
-            monitor.check(samples, partial(self._latch_now, tick, t_ns))
+            yield from monitor.alarms(samples)
         if not prediction.finite:
-            self.latch(Fault.MODEL_NOT_FINITE, tick, t_ns, math.nan, math.nan, "rover twin: state is not finite")
+            yield Alarm(Fault.MODEL_NOT_FINITE, math.nan, math.nan, "rover twin: state is not finite")
         if prediction.outside:
             validity = VALIDITIES[int(prediction.outside)]
-            value, limit = prediction.outside_value, prediction.outside_limit
+            found, allowed = prediction.outside_value, prediction.outside_limit
             keys = self.hanging or ", ".join(validity.keys)
-            detail = f"rover twin: {validity.words(value, limit)} ({keys})"
-            self.latch(Fault.OUTSIDE_MODEL, tick, t_ns, value, limit, detail)
+            yield Alarm(Fault.OUTSIDE_MODEL, found, allowed, f"rover twin: {validity.words(found, allowed)} ({keys})")
         if self.instruments.watched:
-            latch, mark = (partial(report, tick, t_ns) for report in (self._latch_now, self._mark))
-            self.instruments.check(samples, prediction, latch, mark)
+            yield from self.instruments.alarms(samples, prediction)
         if self._valves.watched and (stuck := self._valves.stuck(samples)):
-            self.latch(Fault.VALVE_STUCK, tick, t_ns, *stuck)
+            yield stuck
         if self._residuals.watched and (wrong := self._residuals.check(estimate, prediction)):
-            self.latch(Fault.IMPLAUSIBLE_VALUE, tick, t_ns, wrong.value, wrong.limit, wrong.short())
+            yield Alarm(Fault.IMPLAUSIBLE_VALUE, wrong.value, wrong.limit, wrong.short())
 
-    def _check_ages(self, tick: int, samples: Samples) -> None:
-        """Latch a fault if the newest sample of a device is too old."""
-        for name, at_ns, allowed_ns in self._ages_ns:
-            if (age_ns := samples.t_ns - at_ns(samples)) > allowed_ns:
-                detail = f"{name}: newest sample is {age_ns * 1e-6:.0f} ms old (limits.{name}_age_ms)"
-                self.latch(Fault.SENSOR_STALE, tick, samples.t_ns, age_ns * 1e-6, allowed_ns * 1e-6, detail)
-
-    def _check_speeds(self, tick: int, samples: Samples) -> None:
-        """Latch a fault of a wheel that does not turn, and of answers in a row with a speed that is not finite."""
-        self._answered_ns = samples.drives.t_ns
-        if standing := self._speeds.check(samples.drives):
-            self.latch(Fault.SPEED_NOT_FOLLOWING, tick, samples.t_ns, *standing)
-        self._bad_answers = 0 if math.isfinite(sum(samples.drives.speed_radps)) else self._bad_answers + 1
+    def _of_speeds(self, drives: DriveSample) -> Iterator[Alarm]:
+        """A wheel that does not turn, and answers in a row with a speed that is not finite."""
+        self._answered_ns = drives.t_ns
+        if standing := self._speeds.check(drives):
+            yield standing
+        self._bad_answers = 0 if math.isfinite(sum(drives.speed_radps)) else self._bad_answers + 1
         if self._bad_answers > BAD_TICKS_ALLOWED:
             detail = f"drives: wheel speeds that are not finite in {self._bad_answers} answers in a row"
-            self.latch(Fault.SAMPLE_NOT_FINITE, tick, samples.t_ns, math.nan, BAD_TICKS_ALLOWED, detail)
-
-    def _check_loads(self, tick: int, samples: Samples, state: LoadState) -> None:
-        """The same of the load channels, of a rig that has any."""
-        latch = partial(self._latch_now, tick, samples.t_ns)
-        self._loads.check_age(samples.load_age_ns, latch)
-        if samples.load_blocks:
-            self._loads.check_blocks(samples.load_blocks, samples.load_gap, state, latch)
-
-    def _latch_now(self, tick: int, t_ns: int, fault: Fault, value: float, limit: float, detail: str) -> None:
-        self.latch(fault, tick, t_ns, value, limit, detail)
+            yield Alarm(Fault.SAMPLE_NOT_FINITE, math.nan, BAD_TICKS_ALLOWED, detail)
 
 
 def _still_allowed(daq: DaqConfig | None, kind: str, limits: LimitsConfig) -> list[float]:

@@ -57,7 +57,7 @@ def test_a_machine_that_stood_still_ends_the_run_and_the_loop_that_wakes_last_ma
 def test_a_suspended_computer_leads_to_safe_in_the_first_tick_after_it_and_nothing_starts_again(trial):
     """The clock by which all act stands still meanwhile: without the other one the run would go on, and be accepted."""
     done = trial(lambda run: run.suspend(3.0))
-    assert [event.fault for event in done.events] == [Fault.COMPUTER_SUSPENDED]
+    assert [event.alarm.fault for event in done.events] == [Fault.COMPUTER_SUSPENDED]
     assert 0 <= done.start_ns + done.events[0].t_ns - done.acted_ns <= MS
     assert done.runs_at_the_end() == set()
     assert read_trial(done.folder, trusted=True).tick["safe"][-1] == 1
@@ -75,6 +75,6 @@ def test_a_loop_whose_links_have_stopped_hears_of_it_in_its_next_tick(trial):
         run.signal("loop", signal.SIGCONT)
 
     done = trial(stall, "loop.rate_hz=100")
-    assert done.events[0].fault is Fault.DEAD_MAN_ACTED
+    assert done.events[0].alarm.fault is Fault.DEAD_MAN_ACTED
     assert done.start_ns + done.events[0].t_ns - done.acted_ns <= 40 * MS
     assert done.runs_at_the_end() == set()

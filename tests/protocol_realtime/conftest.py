@@ -147,7 +147,7 @@ def injected(wire, trial) -> Callable[..., Any]:
 
         run = trial(act)
         assert run.faults[0] in case.expected.rows
-        assert case.expected.says in run.events[0].detail
+        assert case.expected.says in run.events[0].alarm.detail
         return run
 
     return injected

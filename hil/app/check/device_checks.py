@@ -7,13 +7,13 @@ import statistics
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from drivers.device_sections import DaqSection, ValvesSection
 from drivers.interfaces import ControllerState, DeviceError, DeviceIdentity, Health, Source
-from drivers.messages import DaqBlock, DriveCommand, DriveSample, ValveCommand, ValveSample
+from drivers.messages import DaqBlock, DriveSample, ValveSample
 from drivers.registry import valves_driver
 from drivers.section import SENSITIVITY
 from hil.app.check.access import Access, read_blocks
@@ -24,9 +24,9 @@ from hil.config.schema.equipment import LimitsConfig
 from hil.config.schema.sensors import DaqConfig
 from hil.estimation.estimator import ZERO_TIME_S, Estimator
 from hil.messages.fault import Check
-from hil.messages.layout import Layout
+from hil.messages.layout import ROLES, Layout
 from hil.messages.stages import Samples
-from hil.safety.arming import NO_ANSWER, age_check, load_age_check, sensor_checks, standing_check
+from hil.safety.arming import NO_ANSWER, age_limits, confirmed_check, limit_checks, sensor_limits, standing_limit
 from hil.safety.device_monitors import MeasuredMonitor
 
 # Sensors are measured for so long [ns], and their rate may seem to differ by this share: blocks arrive unevenly.
@@ -53,7 +53,11 @@ def check_daq(rig: Rig, access: Access) -> list[Check]:
         raise DeviceError(
             f"{health.device}: {found}, too few to zero the sensors ({ZERO_TIME_S:g} s); is it connected?"
         )
-    checks = [opened(health), age_check(rig.limits, age_ms), *sensor_checks(rig.limits, rig.layout.channels, estimate)]
+    checks = [
+        opened(health),
+        age_limits(rig.limits, ["daq"])["daq"].check(age_ms),
+        *limit_checks(sensor_limits(rig.limits, rig.layout.channels), estimate),
+    ]
     if rig.config.daq is not None:
         checks += rate_checks("sample rate", blocks, rig.config.daq.rate_hz, "daq.rate_hz", 0)
         checks += couplings(rig, blocks)
@@ -78,26 +82,13 @@ def couplings(rig: Rig, blocks: Sequence[DaqBlock]) -> list[Check]:
 
 def check_drives(rig: Rig, access: Access) -> list[Check]:
     """Every controller, with a cut commanded and wheels at rest. Raises DeviceError."""
-    sample: DriveSample | None = None
-    with closing(access.device("drives")) as drives:
-        drives.open()
-        began_ns = t_ns = access.go_on()
-        drives.write(DriveCommand(began_ns, True, rig.layout.zero_speeds))
-        while t_ns < began_ns + ANSWER_NS and not (
-            sample and _reported(sample, began_ns) and all(state.known for state in access.states())
-        ):
-            t_ns = access.go_on()
-            sample = drives.read(t_ns) or sample
-        if rig.config.rig != "simulated":
-            work_for(access, RATE_NS)
-        health, states = drives.health(), access.states()
+    sample, confirmed, health, states = answer_to_stop("drives", rig, access)
     if sample is None:
         raise DeviceError(f"{health.device}: no speeds within {ANSWER_NS * 1e-9:g} s")
-    confirmed = sample.acknowledged_ns >= began_ns
     checks = [
         opened(health, f"{len(states)} controllers" if states else health.detail),
-        confirmed_check("drives cut", confirmed, "confirmed", "confirmed by all of them"),
-        standing_check(rig, sample.speed_radps),
+        confirmed_check("drives cut", confirmed, allowed="confirmed by all of them"),
+        *limit_checks([standing_limit(rig)], sample.speed_radps),
         *MeasuredMonitor(rig.layout, rig.limits).power_checks(sample.power),
         *map(controller_check, states),
         *identity_checks(health),
@@ -114,18 +105,7 @@ def check_drives(rig: Rig, access: Access) -> list[Check]:
 
 def check_valves(rig: Rig, access: Access) -> list[Check]:
     """Valves off, regulators closed, and the dead-men that ensure it when this program dies. Raises DeviceError."""
-    sample: ValveSample | None = None
-    with closing(access.device("valves")) as valves:
-        valves.open()
-        began_ns = t_ns = access.go_on()
-        valves.write(ValveCommand(began_ns, rig.layout.valves_off, rig.layout.regulators_closed))
-        while t_ns < began_ns + ANSWER_NS and not (sample and sample.acknowledged_ns >= began_ns):
-            t_ns = access.go_on()
-            sample = valves.read(t_ns) or sample
-        if rig.config.rig != "simulated":
-            work_for(access, RATE_NS)
-        health = valves.health()
-    confirmed = sample is not None and sample.acknowledged_ns >= began_ns
+    sample, confirmed, health, _ = answer_to_stop("valves", rig, access)
     safe = "all off, regulators closed" if rig.layout.regulators else "all off"
     checks = [
         opened(health),
@@ -143,11 +123,28 @@ def check_valves(rig: Rig, access: Access) -> list[Check]:
     return checks
 
 
-def work_for(access: Access, duration_ns: int) -> None:
-    """Let the open device make its rounds, so that their rate is known."""
-    until_ns = access.go_on() + duration_ns
-    while access.go_on() < until_ns:
-        pass
+def answer_to_stop(link: str, rig: Rig, access: Access) -> tuple[Any, bool, Health, Sequence[ControllerState]]:
+    """Command the safe state of a device, and wait until it is confirmed and all that the device reports is known.
+
+    Returns:
+        The newest sample, or None; whether the state is confirmed; the health of the link, whose rate is known by then;
+        and the state of each motor controller.
+    """
+    sample, confirmed, complete = None, False, False
+    with closing(access.device(link)) as device:
+        device.open()
+        began_ns = t_ns = access.go_on()
+        device.write(ROLES[link].safe(began_ns, rig.layout))
+        while t_ns < began_ns + ANSWER_NS and not (confirmed and complete):
+            t_ns = access.go_on()
+            sample = device.read(t_ns) or sample
+            confirmed = sample is not None and sample.acknowledged_ns >= began_ns
+            power = getattr(sample, "power", None)  # read more seldom than speeds, where it is measured
+            complete = (power is None or power.t_ns >= 0) and all(state.known for state in access.states())
+        until_ns = t_ns if rig.config.rig == "simulated" else access.go_on() + RATE_NS
+        while t_ns < until_ns:
+            t_ns = access.go_on()
+        return sample, confirmed, device.health(), access.states()
 
 
 def link_rate(rig: Rig, link: str, health: Health) -> list[Check]:
@@ -235,11 +232,6 @@ def in_kPa(layout: Layout, pressure_Pa: Sequence[tuple[float, float]]) -> str:
     return ", ".join(f"{name} extend and retract {a * 1e-3:.0f} and {b * 1e-3:.0f} kPa" for name, (a, b) in pairs)
 
 
-def _reported(sample: DriveSample, since_ns: int) -> bool:
-    """The cut since a time [ns] is confirmed, and currents and supply are read where they are measured."""
-    return sample.acknowledged_ns >= since_ns and (sample.power is None or sample.power.t_ns >= 0)
-
-
 def _no_pressures(layout: Layout) -> tuple[tuple[float, float], ...]:
     return ((math.nan, math.nan),) * len(layout.cylinders)
 
@@ -268,11 +260,6 @@ def _identity(one: DeviceIdentity) -> tuple[str, str]:
         f"{says}; not proven",
         f"{to_set}, once a motion by hand has shown that it is this one (docs/how-to/bring-up.md)",
     )
-
-
-def confirmed_check(item: str, ok: bool, found: str, allowed: str) -> Check:
-    """Whether a device has confirmed its stop."""
-    return Check(item, ok, found if ok else "not confirmed", allowed, NO_ANSWER)
 
 
 def controller_check(state: ControllerState) -> Check:
@@ -325,7 +312,7 @@ def check_loads(rig: Rig, access: Access) -> list[Check]:
     blocks, age_ms, _, health, _ = seen_blocks(access, access.device("loads"))
     if len(blocks) < 2:
         raise DeviceError(f"{health.device}: {len(blocks)} blocks in {LOOK_NS * 1e-9:g} s; is it connected?")
-    checks = [opened(health), load_age_check(rig.limits, age_ms)]
+    checks = [opened(health), age_limits(rig.limits, ["loads"])["loads"].check(age_ms)]
     checks += rate_checks("load sample rate", blocks, rig.config.loads.rate_hz, "loads.rate_hz", 1)
     readings = np.concatenate([block.values for block in blocks])
     return [*checks, *_channels(rig, readings), *_loads(rig, readings.mean(axis=0))]

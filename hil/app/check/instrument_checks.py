@@ -13,26 +13,25 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from drivers.interfaces import DeviceError, Health, Source
-from drivers.messages import CAMERA_TRIGGER, JointCommand, JointSample, Reading
+from drivers.messages import CAMERA_TRIGGER, JointSample, Reading
 from drivers.registry import servos_driver
 from hil.app.camera.capture import CameraError, GrantedFormat, granted, present
 from hil.app.check.access import Access
 from hil.app.check.device_checks import (
     ANSWER_NS,
-    RATE_NS,
     RELEASE,
-    confirmed_check,
+    answer_to_stop,
     controller_check,
     identity_checks,
     link_rate,
     opened,
-    work_for,
 )
 from hil.config.rig import Rig
 from hil.config.schema.devices import DevicesConfig
 from hil.config.schema.sensors import CameraConfig
 from hil.messages.fault import Check
 from hil.messages.layout import ROLES
+from hil.safety.arming import confirmed_check
 
 # Readings are looked at for so long [ns].
 LOOK_NS = 1_000_000_000
@@ -123,25 +122,13 @@ def _in_words(role: str, reading: Reading, channels: Sequence[str]) -> str:
 
 def check_servos(rig: Rig, access: Access) -> list[Check]:
     """Every controller, with a cut commanded. Raises DeviceError."""
-    sample: JointSample | None = None
     config = rig.config
-    with closing(access.device("servos")) as servos:
-        servos.open()
-        began_ns = t_ns = access.go_on()
-        servos.write(JointCommand(began_ns, True, (0.0,) * len(rig.layout.servos)))
-        while t_ns < began_ns + ANSWER_NS and not (
-            sample and sample.acknowledged_ns >= began_ns and all(state.known for state in access.states())
-        ):
-            t_ns = access.go_on()
-            sample = servos.read(t_ns) or sample
-        if config.rig != "simulated":
-            work_for(access, RATE_NS)
-        health, states = servos.health(), access.states()
+    sample, confirmed, health, states = answer_to_stop("servos", rig, access)
     if sample is None:
         raise DeviceError(f"{health.device}: no angles within {ANSWER_NS * 1e-9:g} s")
     checks = [
         opened(health, f"{len(states)} controllers" if states else health.detail),
-        confirmed_check("servos cut", sample.acknowledged_ns >= began_ns, "confirmed", "confirmed by all of them"),
+        confirmed_check("servos cut", confirmed, allowed="confirmed by all of them"),
         *_angles(rig, sample),
         *map(controller_check, states),
         *identity_checks(health),
@@ -165,9 +152,8 @@ def _angles(rig: Rig, sample: JointSample) -> list[Check]:
     checks = []
     to_do = "compare with a protractor; correct zero, gear or reversed in devices.servos, or move the joint"
     for joint, angle in zip(rig.config.driven_joints, sample.angle_rad, strict=True):
-        ok = joint.low_rad - joint.outside_rad <= angle <= joint.high_rad + joint.outside_rad
-        low, high, what = joint.shown(joint.low_rad), joint.shown(joint.high_rad), "way" if joint.slides else "angle"
-        allowed = f"{low:g} to {high:g} {joint.unit}, where the joint really is"
+        ok, what = joint.beyond(angle) <= joint.outside_rad, "way" if joint.slides else "angle"
+        allowed = f"{joint.range_words()}, where the joint really is"
         checks.append(Check(f"{what} of {joint.name}", ok, joint.words(angle), allowed, to_do))
     return checks
 

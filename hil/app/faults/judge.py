@@ -279,7 +279,7 @@ class Expectations:
     def faults(self, device: str) -> Sequence[tuple[int, DeviceFault]]:
         """For the printed table: a fault of each kind, beyond the limits of the config, and the row that it is."""
         limit_ms, block_ms = self._times.age(device), self._times.samples(device)
-        silence = Fault.SENSOR_DROPOUT if device in SAMPLED else Fault.SENSOR_STALE
+        silence = self._times.ages[device].fault
         lost = max(round(2.0 * limit_ms / block_ms), 2)
         faults: list[tuple[int, DeviceFault]] = [
             (silence, DeviceFault("off")),
@@ -322,8 +322,7 @@ class Expectations:
         # off and stuck drives are silent for ever; the others at times
         silent_ms = {"slow": fault.every * block_ms, "delayed": fault.ms, "intermittent": fault.ms}.get(fault.kind)
         if silent_ms is None or silent_ms > limit_ms + 2.0 * (block_ms + tick_ms):
-            row = Fault.SENSOR_DROPOUT if device in SAMPLED else Fault.SENSOR_STALE
-            return ExpectedOutcome(frozenset({row}), limit_ms + tick_ms)
+            return ExpectedOutcome(frozenset({self._times.ages[device].fault}), limit_ms + tick_ms)
         if fault.kind != "delayed" and device in SAMPLED and silent_ms >= (GAP_ALLOWED + 2) * block_ms:
             rows = {Fault.SEQUENCE_GAP, Fault.SENSOR_DROPOUT}
             return ExpectedOutcome(frozenset(rows), max(self.bound_ms(Fault.SEQUENCE_GAP), limit_ms + tick_ms))

@@ -220,7 +220,7 @@ class ImpactExperiment(Experiment):
         cut_before = self.released_ns is not None and self.released_ns < (self.impact_tick_ns or 0)
         cut_ms, speed_mps = _span_ms(impact_ns, cycle.tick_logger.stopped_ns), measured_speed_mps(run)
         measured = measured_impact(run) if impact else None
-        saturated = any(event.fault is Fault.ADC_SATURATED for event in cycle.safety.warnings)
+        saturated = any(event.alarm.fault is Fault.ADC_SATURATED for event in cycle.safety.warnings)
         approach = measured_approach(run) if impact else None
         evidence = Evidence(
             config, estimator, cycle.tick_logger.saturated or saturated, cut_ms, speed_mps, measured,

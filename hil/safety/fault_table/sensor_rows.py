@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hil.config.schema.equipment import LimitsConfig
 from hil.messages.fault import (
     BAD_TICKS_ALLOWED,
     CLAMPS_ALLOWED,
@@ -23,9 +24,14 @@ from hil.messages.fault import (
     WINDOW,
     WORKER_SILENT_NS,
 )
-from hil.messages.layout import AGED, INSTRUMENTS, ROLES
+from hil.messages.layout import AGED, INSTRUMENTS, ROLES, SAMPLED
+from hil.safety.arming import age_limits, sensor_limits
 from hil.safety.fault_table.times import BY_OPERATOR, NOT_ARMED, NOTHING_TO_CLEAR, FaultRow, ReactionTimes
 from models.validity import VALIDITIES
+
+# Limits that rows name, with the bounds of a config that sets none.
+_AGES = age_limits(LimitsConfig(), (*SAMPLED, *AGED))
+_AT_REST = dict.fromkeys(limit.setting for limit in sensor_limits(LimitsConfig(), SAMPLED))
 
 LOOP_ROWS = (
     FaultRow(
@@ -148,10 +154,11 @@ SENSOR_ROWS = (
         "sensor drop-out",
         "age of the newest sample of the force sensors and of the load channels",
         ReactionTimes.dropouts,
-        "limits.daq_age_ms (load channels: limits.loads_age_ms) and one tick",
+        f"{_AGES['daq'].setting} (load channels: {_AGES['loads'].setting}) and one tick",
         "the last block is held until then; then Safe",
         BY_OPERATOR,
-        "Look at power and cable of the data acquisition, then at its lamp. Run hil check: its line 'DAQ sample age'.",
+        "Look at power and cable of the data acquisition, then at its lamp. Run hil check: its line "
+        f"'{_AGES['daq'].item}'.",
     ),
     FaultRow(
         2,
@@ -160,7 +167,7 @@ SENSOR_ROWS = (
         "each channel (samples at full scale do not count; a simulated channel counts only if its noise is at least "
         "half a step of its converter)",
         ReactionTimes.stales,
-        f"{', '.join(f'limits.{name}_age_ms' for name in AGED)}, or limits.frozen_samples "
+        f"{', '.join(_AGES[name].setting for name in AGED)}, or limits.frozen_samples "
         "(limits.loads_frozen_samples) samples; and one tick",
         "Safe",
         BY_OPERATOR,
@@ -193,7 +200,7 @@ SENSOR_ROWS = (
         "sensor open or shorted",
         "bias and noise of each channel while nothing touches the sensors",
         None,
-        "limits.bias_V and limits.noise_V, before arming",
+        f"{' and '.join(_AT_REST)}, before arming",
         "refuse to arm",
         NOT_ARMED,
         "The refusal names the channel. Look at its plug and cable, unload the sensor, and run hil check again.",

@@ -26,8 +26,10 @@ from hil.messages.fault import (
     STATUS_ROUNDS,
     STOP_WRITTEN_NS,
     TIMEOUT_FACTOR,
+    Fault,
 )
-from hil.messages.layout import AGED, INSTRUMENTS, OUTPUTS, SAMPLED
+from hil.messages.layout import INSTRUMENTS, OUTPUTS, SAMPLED
+from hil.safety.arming import age_limits
 from models.validity import VALIDITIES
 
 ByDevice = dict[str, float]
@@ -39,11 +41,13 @@ class ReactionTimes:
     def __init__(self, config: Config) -> None:
         self._config, self._limits, self._links = config, config.limits, config.layout.links
         self._valves = config.devices.valves if config.devices else None
+        #: limits on the age of the newest sample, by link
+        self.ages = age_limits(config.limits, config.layout.links)
         self.tick_ms = 1e3 / config.loop.rate_hz
 
     def age(self, device: str) -> float:
         """Largest age of the newest sample of a device."""
-        return float(getattr(self._limits, f"{device}_age_ms"))
+        return self.ages[device].most
 
     def samples(self, device: str) -> float:
         """Period of the samples of a device."""
@@ -57,17 +61,20 @@ class ReactionTimes:
 
     def dropouts(self) -> ByDevice:
         """Samples that are too old."""
-        return {name: self.age(name) + self.tick_ms for name in SAMPLED if name in self._links} or {"": self.tick_ms}
+        return self._aged(Fault.SENSOR_DROPOUT) or {"": self.tick_ms}
+
+    def _aged(self, fault: Fault) -> ByDevice:
+        return {name: limit.most + self.tick_ms for name, limit in self.ages.items() if limit.fault == fault}
 
     def stales(self) -> ByDevice:
         """Of drives and valves by the age of their answer, of channels by the time of the equal samples."""
         config, limits = self._config, self._limits
-        by_device: ByDevice = {name: self.age(name) for name in AGED if name in self._links}
+        by_device: ByDevice = {}
         if config.daq is not None and limits.frozen_samples:
             by_device["daq"] = config.daq.block_ms + 1e3 * limits.frozen_samples / config.daq.rate_hz
         if config.loads is not None and limits.loads_frozen_samples:
             by_device["loads"] = config.loads.block_ms + 1e3 * limits.loads_frozen_samples / config.loads.rate_hz
-        return {name: time + self.tick_ms for name, time in by_device.items()}
+        return self._aged(Fault.SENSOR_STALE) | {name: time + self.tick_ms for name, time in by_device.items()}
 
     def one_block(self) -> float:
         """A block, and a tick."""

@@ -141,7 +141,9 @@ def test_a_start_that_came_before_the_question_starts_nothing(led):
 def test_an_e_stop_between_two_trials_ends_the_campaign_for_now_and_is_latched(led):
     led.host.answers = [Start(), EStop("button")]
     led.go_on("Ada")
-    assert [(event.fault, event.detail) for event in led.latched.events] == [(Fault.STOP_BY_OPERATOR, "button")]
+    assert [(event.alarm.fault, event.alarm.detail) for event in led.latched.events] == [
+        (Fault.STOP_BY_OPERATOR, "button")
+    ]
     assert led.made == [40.0]
     assert [trial["status"] for trial in read_campaign(led.folder).trials] == ["kept"]
 
@@ -153,7 +155,7 @@ def test_an_e_stop_that_came_before_the_question_is_latched_whatever_came_with_i
     for command in (beside, EStop("button")) if first else (EStop("button"), beside):
         writer.put(command)
     led.go_on("Ada")
-    assert [event.detail for event in led.latched.events] == ["button"]
+    assert [event.alarm.detail for event in led.latched.events] == ["button"]
     assert led.made == []
 
 

@@ -74,7 +74,7 @@ def test_faults_of_a_slide_are_told_in_millimetres() -> None:
     for t_ns, way_m in ((10 * MS, 0.045), (30 * MS, 0.045), (50 * MS, 0.123)):
         sample = JointSample(1, t_ns, (way_m,), 0)
         samples = Samples(t_ns, (), 0, 0, DriveSample(0, 0, (), 0), ValveSample(0, 0, (), 0), servos=sample)
-        monitor.check(samples, lambda fault, *rest: found.append((fault, *rest)))
+        found += monitor.alarms(samples)
     assert [one[0] for one in found] == [
         Fault.JOINT_NOT_FOLLOWING, Fault.JOINT_OUT_OF_RANGE, Fault.JOINT_NOT_FOLLOWING
     ]  # fmt: skip

@@ -10,7 +10,7 @@ from hil.config import load_config
 from hil.config.rig import Rig
 from hil.experiments.impact.experiment import ImpactState
 from hil.experiments.registry import build_cycle
-from hil.messages.fault import Fault
+from hil.messages.fault import Alarm, Fault
 from hil.messages.operator_input import Arm, ClearFault, EStop, SetPoint, Start, Stop
 from hil.recording.sinks import MemorySink
 from hil.runtime.clock import LockstepClock
@@ -153,21 +153,23 @@ def test_arming_refused_for_a_fault_can_be_tried_again_once_the_fault_is_cleared
 
 def test_clearing_one_fault_leaves_the_others_latched(impact):
     impact.ticks(400)
-    impact.cycle.safety.latch(Fault.VALVE_STUCK, 400, 0, 0.0, 0.0, "a valve")
+    impact.cycle.safety.report(Alarm(Fault.VALVE_STUCK, 0.0, 0.0, "a valve"), 400, 0)
     impact.ticks(1, EStop("button"))
     impact.ticks(1, ClearFault(STOP))
-    assert [event.fault for event in impact.cycle.safety.events] == [Fault.VALVE_STUCK]
+    assert [event.alarm.fault for event in impact.cycle.safety.events] == [Fault.VALVE_STUCK]
     assert impact.cycle.safety.safe
-    assert [event.fault for event in impact.cycle.safety.cleared] == [Fault.STOP_BY_OPERATOR]
+    assert [event.alarm.fault for event in impact.cycle.safety.cleared] == [Fault.STOP_BY_OPERATOR]
 
 
 def test_a_fault_whose_cause_is_still_there_latches_again(impact):
     impact.ticks(400)
-    impact.cycle.safety._daq.age_limit_ns = -1.0  # every sample is too old from now on
+    (age_ms, _, limit), *others = impact.cycle.safety._ages
+    every_one = limit._replace(most=-1.0)  # every sample is too old from now on
+    impact.cycle.safety._ages = [(age_ms, every_one.most, every_one), *others]
     impact.ticks(1)
     assert impact.cycle.safety.safe
     impact.ticks(1, ClearFault(int(Fault.SENSOR_DROPOUT)))
-    assert [event.fault for event in impact.cycle.safety.events] == [Fault.SENSOR_DROPOUT]
+    assert [event.alarm.fault for event in impact.cycle.safety.events] == [Fault.SENSOR_DROPOUT]
 
 
 def test_an_e_stop_and_its_clearing_in_one_tick_end_the_run_in_safe(impact):
@@ -192,10 +194,12 @@ def test_a_fault_of_a_tick_that_failed_cannot_be_cleared_before_everybody_has_ac
     impact.ticks(400)
     impact.ticks(100, Arm())
     impact.ticks(200, Start())
-    impact.cycle.safety.latch(Fault.EXCEPTION, 700, 700_000_000, 0.0, 0.0, "as the loop does where a tick fails")
+    impact.cycle.safety.report(
+        Alarm(Fault.EXCEPTION, 0.0, 0.0, "as the loop does where a tick fails"), 700, 700_000_000
+    )
     assert impact.ticks(after, ClearFault(int(Fault.EXCEPTION))) == ImpactState.ABORTED
     assert impact.ticks(1, ClearFault(int(Fault.EXCEPTION))) == ImpactState.ABORTED
-    assert [event.fault for event in impact.cycle.safety.events] == [Fault.EXCEPTION]
+    assert [event.alarm.fault for event in impact.cycle.safety.events] == [Fault.EXCEPTION]
     assert impact.record_sink.ticks["cut"][-after:].all()
 
 

@@ -14,7 +14,7 @@ from hil.config.rig import Rig
 from hil.estimation.estimator import Estimator
 from hil.experiments.impact.acceptance import Evidence, judge, refusals
 from hil.experiments.impact.experiment import ImpactExperiment
-from hil.messages.fault import Check, Fault
+from hil.messages.fault import Alarm, Check, Fault
 from hil.messages.stages import Samples
 from hil.safety.monitor import SafetyMonitor
 
@@ -72,8 +72,8 @@ def test_each_arming_check_that_failed_is_a_reason_with_what_was_found_and_allow
 
 def test_each_fault_is_a_reason():
     judged = JudgedValue()
-    judged.safety.latch(Fault.STOP_BY_OPERATOR, 5, 0, math.nan, math.nan, "E-stop")
-    judged.safety.latch(Fault.EXCEPTION, 6, 0, math.nan, math.nan, "ValueError: x")
+    judged.safety.report(Alarm(Fault.STOP_BY_OPERATOR, math.nan, math.nan, "E-stop"), 5, 0)
+    judged.safety.report(Alarm(Fault.EXCEPTION, math.nan, math.nan, "ValueError: x"), 6, 0)
     assert judged.reasons() == ["fault 18: E-stop", "fault 27: ValueError: x"]
 
 
@@ -161,6 +161,6 @@ def test_every_reason_there_is_is_given():
     judged = JudgedValue()
     judged.trial.checks += (Check("x", False, "a", "b"),)
     judged.trial.timed_out = True
-    judged.safety.latch(Fault.EXCEPTION, 6, 0, math.nan, math.nan, "e")
+    judged.safety.report(Alarm(Fault.EXCEPTION, math.nan, math.nan, "e"), 6, 0)
     reasons = judged.reasons(estimator_after(hit(90.0), (0.0, 0.5, 0.5)), saturated=True)
     assert len(reasons) == 7  # a sensor without load is one more than the place of the hit

@@ -19,7 +19,7 @@ from hil.experiments.impact.experiment import ImpactExperiment, impact_checks
 from hil.experiments.impact.predicted_force import predicted_force
 from hil.experiments.normal_force.summary import Loads, Segment, _limits_met
 from hil.experiments.registry import experiment_named
-from hil.messages.fault import Check, Fault
+from hil.messages.fault import Alarm, Check, Event, Fault
 from hil.messages.link_messages import EVENT
 from hil.messages.loads import LoadGoal, LoadMode
 from hil.messages.signals import tick_dtype
@@ -220,7 +220,7 @@ def test_a_run_is_accepted_if_it_went_through_and_nothing_speaks_against_it(name
     run.experiment.state = run.experiment.states.ABORTED
     assert not run.experiment.summarise(run)["accepted"]
     run.experiment.state = run.experiment.states.DONE
-    run.cycle.safety.latch(Fault.EXCEPTION, 1, 0, math.nan, math.nan, "x")
+    run.cycle.safety.report(Alarm(Fault.EXCEPTION, math.nan, math.nan, "x"), 1, 0)
     assert (run.experiment.summarise(run)["accepted"], run.experiment.summarise(run)["reasons"]) == (
         False,
         ["fault 27: x"],
@@ -229,7 +229,7 @@ def test_a_run_is_accepted_if_it_went_through_and_nothing_speaks_against_it(name
 
 def test_of_what_is_only_marked_a_value_near_its_limit_speaks_against_any_run():
     run = finished("drive")
-    run.cycle.safety.warnings.append(SimpleNamespace(fault=Fault.MEASURED_NEAR_LIMIT, detail="supply: 20 V"))
+    run.cycle.safety.warnings.append(Event(Alarm(Fault.MEASURED_NEAR_LIMIT, 20.0, 21.0, "supply: 20 V"), 1, 0))
     assert run.experiment.summarise(run)["reasons"] == ["supply: 20 V"]
 
 

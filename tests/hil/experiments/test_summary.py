@@ -16,7 +16,7 @@ from hil.config.rig import Rig
 from hil.experiments.base import FinishedRun, samples_of
 from hil.experiments.registry import summarise
 from hil.experiments.summary import FILE_NAME, write_summary
-from hil.messages.fault import Event, Fault
+from hil.messages.fault import Alarm, Event, Fault
 from hil.messages.signals import PHASES
 from hil.recording import read_trial
 from hil.simulator.ground_truth import GroundTruth
@@ -138,7 +138,7 @@ def test_a_hit_has_all_its_numbers(hit):
     [(Fault.ADC_SATURATED, ["a sensor reached the end of its range"]), (Fault.COMMAND_REFUSED, [])],
 )
 def test_of_the_warnings_only_a_saturated_sensor_spoils_a_trial(hit, monkeypatch, fault, reasons):
-    monkeypatch.setattr(hit.rig.cycle.safety, "warnings", [Event(fault, 1, 0, math.nan, math.nan, "")])
+    monkeypatch.setattr(hit.rig.cycle.safety, "warnings", [Event(Alarm(fault, math.nan, math.nan, ""), 1, 0)])
     assert hit.summary()["reasons"] == reasons
 
 

@@ -222,9 +222,9 @@ assert "limits.lamp_age_ms" in FAULT_TABLE[Fault.SENSOR_STALE].bound
 checks = {check.item: check.ok for check in arming_checks(rig, late, estimate, [])}
 assert (checks["lamp sample age"], checks["lamp confirmed dark"]) == (False, True)
 monitor = SafetyMonitor(rig, lambda event: None)
-monitor._check_ages(7, late)
-[stale] = [event for event in monitor.events if "lamp" in event.detail]
-assert stale.fault is Fault.SENSOR_STALE
+monitor.check(7, late, estimate, prediction)
+[stale] = [event for event in monitor.events if "lamp" in event.alarm.detail]
+assert stale.alarm.fault is Fault.SENSOR_STALE
 publisher, sent = Publisher("", 100.0, 1000.0, 0.0, layout), []
 publisher._send = lambda topic, payload: sent.append(payload)
 publisher._publish(row.array[0])

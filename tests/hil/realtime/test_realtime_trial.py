@@ -76,4 +76,6 @@ def test_a_loop_that_loses_its_time_goes_safe_in_that_tick() -> None:
     Loop(Clock(), cycle).run()
     assert [number for number, safe in safe_at if not safe] == [1, 2, 3, 4]
     assert len(safe_at) == 5 + TICKS_AFTER_FAULT
-    assert [(event.fault, event.tick, event.value) for event in safety.events] == [(Fault.LOOP_LATE, 5, 21.0)]
+    assert [(event.alarm.fault, event.tick, event.alarm.value) for event in safety.events] == [
+        (Fault.LOOP_LATE, 5, 21.0)
+    ]

@@ -203,9 +203,9 @@ def test_an_exception_anywhere_is_safe_in_that_very_tick(place, error, again):
     assert last["drives"].speed_radps == ZERO_SPEEDS
     assert last["valves"].powered == VALVES_OFF
     (event,) = bench.safety.events
-    assert event.fault is Fault.EXCEPTION
+    assert event.alarm.fault is Fault.EXCEPTION
     assert event.tick in (FAULT_TICK, FAULT_TICK - 1)  # a clock that fails gave no new tick
-    assert event.detail.startswith(error.__name__)
+    assert event.alarm.detail.startswith(error.__name__)
     assert bench.tick_logger.events == [event]
 
     afterwards = bench.entries[bench.entries.index(mark) + 1 :]
@@ -252,7 +252,7 @@ def test_after_one_exception_a_thousand_ticks_are_recorded(place):
 
 def test_a_latch_that_trips_in_a_tick_lets_a_thousand_more_be_recorded():
     bench = Bench()
-    bench.at_tick(FAULT_TICK, lambda: bench.safety.latch(Fault.SENSOR_DROPOUT, 0, 0, 1.0, 0.0, "by hand"))
+    bench.at_tick(FAULT_TICK, lambda: bench.safety.report(Alarm(Fault.SENSOR_DROPOUT, 1.0, 0.0, "by hand"), 0, 0))
     bench.loop().run()
     safe = [command.safe for _, command in bench.tick_logger.rows]
     assert safe == [False] * (FAULT_TICK - 1) + [True] * (TICKS_AFTER_FAULT + 1)
@@ -299,7 +299,7 @@ def test_a_stop_by_the_operator_is_safe_in_the_next_tick():
     assert not rows[FAULT_TICK - 1].safe
     assert (rows[FAULT_TICK].safe, rows[FAULT_TICK].cut) == (True, True)
     (event,) = bench.safety.events
-    assert (event.fault, event.tick, event.detail) == (Fault.STOP_BY_OPERATOR, FAULT_TICK, "E-stop")
+    assert (event.alarm.fault, event.tick, event.alarm.detail) == (Fault.STOP_BY_OPERATOR, FAULT_TICK, "E-stop")
     assert dict(bench.commands_after(("beat", FAULT_TICK)))["drives"].cut
     assert max(rows) == FAULT_TICK + TICKS_AFTER_FAULT
 

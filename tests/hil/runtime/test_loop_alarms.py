@@ -52,7 +52,12 @@ def test_an_alarm_is_safe_in_the_tick_that_it_is_raised_in_and_told_once():
     Loop(clock, cycle, [lambda: None, lambda: alarm if clock.number >= FAULT_TICK else None]).run()
     assert [number for number, safe in cycle.safe.items() if not safe] == list(range(1, FAULT_TICK))
     (event,) = cycle.safety.events
-    assert (event.fault, event.tick, event.value, event.limit) == (Fault.PROCESS_LOST, FAULT_TICK, 60.0, 50.0)
+    assert (event.alarm.fault, event.tick, event.alarm.value, event.alarm.limit) == (
+        Fault.PROCESS_LOST,
+        FAULT_TICK,
+        60.0,
+        50.0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -69,7 +74,7 @@ def test_an_exception_is_the_fault_that_it_stands_for(error, fault):
     cycle = Cycle(error)
     Loop(Clock(), cycle).run()
     (event,) = cycle.safety.events
-    assert (event.fault, event.tick) == (fault, FAULT_TICK)
+    assert (event.alarm.fault, event.tick) == (fault, FAULT_TICK)
     assert len(cycle.safe) == FAULT_TICK + TICKS_AFTER_FAULT
 
 

@@ -16,7 +16,7 @@ from hil.config import load_config
 from hil.config.rig import Rig
 from hil.messages.fault import Check
 from hil.messages.stages import Estimate, Samples
-from hil.safety.arming import DISK_NEEDED, STANDING_RADPS, arming_checks, disk_check, standing_check
+from hil.safety.arming import DISK_NEEDED, STANDING_RADPS, arming_checks, disk_check, limit_checks, standing_limit
 
 PACKAGE = Path(hil.__file__).parent
 ZERO_SPEEDS = (0.0,) * 6  # the speeds of six wheels
@@ -119,8 +119,8 @@ def test_a_wheel_that_turns_or_that_nobody_knows_of_is_refused(tmp_path, wheel, 
 @pytest.mark.parametrize(("noise", "allowed"), [(0.0, 0.01), (0.002, 0.012), (0.01, 0.06)])
 def test_the_noise_that_simulated_encoders_are_said_to_read_is_no_turning_wheel(noise, allowed):
     rig = SimpleNamespace(config=load_config("sim_impact", [f"plant.noise.speed_radps={noise}"]))
-    assert standing_check(rig, (0.0, -0.999 * allowed)).ok
-    assert not standing_check(rig, (0.0, 1.001 * allowed)).ok
+    speeds = ((0.0, -0.999 * allowed), (0.0, 1.001 * allowed))
+    assert [check.ok for pair in speeds for check in limit_checks([standing_limit(rig)], pair)] == [True, False]
 
 
 def test_old_samples_are_refused(tmp_path):

@@ -44,10 +44,16 @@ class Watched:
     def tick(self, t_ms, state="none"):
         observed = SimpleNamespace(source=(SOURCE_STATES.index(state),), innovation=(7.5,))
         before = len(self.found)
-        self.monitor.check(
-            self.samples(t_ms), SimpleNamespace(observed=observed), self._takes("latched"), self._takes("marked")
-        )
+        self.watch(self.samples(t_ms), observed)
         return self.found[before:]
+
+    def watch(self, samples, observed=None):
+        for fault, value, limit, detail, only_marked, _ in self.monitor.alarms(
+            samples, SimpleNamespace(observed=observed)
+        ):
+            assert fault is (Fault.MEASURED_MOTION if self.reading.live else Fault.NOT_LIVE)
+            assert len(detail.encode()) <= EVENT["detail"].itemsize, detail
+            self.found.append(("marked" if only_marked else "latched", detail, value, limit))
 
     def samples(self, t_ms):
         nothing = DriveSample(0, 0, (0.0,) * 6, -1), ValveSample(0, 0, ((0.0, 0.0),) * 2, -1)
@@ -55,14 +61,6 @@ class Watched:
 
     def checks(self, t_ms):
         return {check.item: check for check in self.monitor.arming_checks(self.samples(t_ms))}
-
-    def _takes(self, how):
-        def take(fault, value, limit, detail):
-            assert fault is (Fault.MEASURED_MOTION if self.reading.live else Fault.NOT_LIVE)
-            assert len(detail.encode()) <= EVENT["detail"].itemsize, detail
-            self.found.append((how, detail, value, limit))
-
-        return take
 
 
 def details(found):
@@ -295,7 +293,7 @@ def test_one_that_it_does_not_need_is_marked_beside_one_that_it_needs(needed):
         100 * MS, (), 0, 0, DriveSample(0, 0, (0.0,) * 6, -1), ValveSample(0, 0, (), -1),
         motion=watched.reading, imu=imu,
     )  # fmt: skip
-    watched.monitor.check(samples, SimpleNamespace(observed=None), watched._takes("latched"), watched._takes("marked"))
+    watched.watch(samples)
     assert [(how, detail[:4]) for how, detail, *_ in watched.found] == [("marked", "imu:")]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.messages.fault import CLAMPS_ALLOWED, Fault
+from hil.messages.fault import CLAMPS_ALLOWED, Alarm, Fault
 from hil.messages.stages import Command, SetPoints, Tick
 from hil.safety.limiter import Limiter
 from hil.safety.monitor import SafetyMonitor
@@ -82,7 +82,7 @@ def test_a_request_that_is_not_a_number_is_safe_in_the_same_tick(speeds):
     through = Through()
     command = through.ask(speeds)
     assert (command.safe, command.cut, command.speed_radps, command.valves) == (True, True, ZERO_SPEEDS, VALVES_OFF)
-    assert [event.fault for event in through.safety.events] == [Fault.COMMAND_OUT_OF_LIMIT]
+    assert [event.alarm.fault for event in through.safety.events] == [Fault.COMMAND_OUT_OF_LIMIT]
 
 
 @settings(deadline=None)
@@ -165,7 +165,7 @@ def test_a_regulator_is_set_from_nothing_to_the_whole_supply_and_a_pressure_that
     for asked_Pa in ((0.99 * most_Pa, most_Pa, 1.01 * most_Pa), (math.inf, -math.inf, math.nan)):
         got = through.check(SetPoints(2, False, ZERO_SPEEDS, regulators_Pa=asked_Pa)).regulators_Pa
         assert got == ((0.99 * most_Pa, most_Pa, most_Pa) if asked_Pa[0] < math.inf else (0.0, 0.0, 0.0))
-    through.safety.latch(Fault.STOP_BY_OPERATOR, 1, 0, math.nan, math.nan, "E-stop")
+    through.safety.report(Alarm(Fault.STOP_BY_OPERATOR, math.nan, math.nan, "E-stop"), 1, 0)
     assert through.check(asked).regulators_Pa == (0.0, 0.0, 0.0)
 
 
@@ -179,7 +179,7 @@ def test_a_duty_that_is_no_number_is_safe_in_its_own_tick(share):
     through = ByDuty()
     command = through.drive(0.5, share, 0.5, 0.5, 0.5, 0.5)
     assert (command.safe, command.cut, command.duty) == (True, True, ZERO_SPEEDS)
-    assert [event.fault for event in through.safety.events] == [Fault.COMMAND_OUT_OF_LIMIT]
+    assert [event.alarm.fault for event in through.safety.events] == [Fault.COMMAND_OUT_OF_LIMIT]
 
 
 def test_19_clamped_commands_in_a_row_are_forgiven():
@@ -198,7 +198,12 @@ def test_the_20th_clamped_command_in_a_row_is_safe_in_its_own_tick():
     assert not any(command.safe for command in forgiven)
     assert (last.safe, last.cut, last.speed_radps) == (True, True, ZERO_SPEEDS)
     (event,) = through.safety.events
-    assert (event.fault, event.tick, event.value, event.limit) == (Fault.COMMAND_OUT_OF_LIMIT, 20, 20, 19)
+    assert (event.alarm.fault, event.tick, event.alarm.value, event.alarm.limit) == (
+        Fault.COMMAND_OUT_OF_LIMIT,
+        20,
+        20,
+        19,
+    )
 
 
 @pytest.mark.parametrize(
@@ -209,8 +214,8 @@ def test_the_fault_names_the_wheel_what_was_asked_of_it_and_the_limit(speed, lim
     for number in range(20):
         through.ask((0.0, 0.0, speed * (-1) ** number, 0.0, 0.0, 0.0))
     (event,) = through.safety.events
-    assert f": {CONFIG.layout.wheels[2]} asked for {speed * (-1) ** 19:g} rad/s, {limit}" in event.detail
-    assert len(event.detail) < 128
+    assert f": {CONFIG.layout.wheels[2]} asked for {speed * (-1) ** 19:g} rad/s, {limit}" in event.alarm.detail
+    assert len(event.alarm.detail) < 128
 
 
 def test_a_cut_between_begins_the_count_anew():
@@ -231,7 +236,7 @@ def test_clamped_commands_are_counted_for_good():
 def test_safe_holds_whatever_is_asked_from_then_on():
     through = Through()
     through.ask((0.001,) * 6)
-    through.safety.latch(Fault.STOP_BY_OPERATOR, 1, 0, math.nan, math.nan, "E-stop")
+    through.safety.report(Alarm(Fault.STOP_BY_OPERATOR, math.nan, math.nan, "E-stop"), 1, 0)
     for speed in (0.001, 0.002, math.nan):
         command = through.ask((speed,) * 6)
         assert (command.safe, command.cut, command.speed_radps, command.valves) == (True, True, ZERO_SPEEDS, VALVES_OFF)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.messages.fault import CLAMPS_ALLOWED, Fault
+from hil.messages.fault import CLAMPS_ALLOWED, Alarm, Fault
 from hil.messages.stages import SetPoints, Tick
 from hil.safety.limiter import Limiter
 from hil.safety.monitor import SafetyMonitor
@@ -98,7 +98,7 @@ def test_a_switching_is_allowed_again_a_second_after_the_first_and_not_before():
 def test_a_valve_that_safe_switched_off_stays_on_for_its_whole_time_when_it_is_switched_on_again():
     through = Through()
     through.hold(EXTEND, 5)
-    through.safety.latch(Fault.STOP_BY_OPERATOR, 0, 0, 0.0, 0.0, "E-stop")
+    through.safety.report(Alarm(Fault.STOP_BY_OPERATOR, 0.0, 0.0, "E-stop"), 0, 0)
     assert through.ask(EXTEND) == OFF
     through.safety.events.clear()  # as an operator does
     assert through.ask(EXTEND) == EXTEND
@@ -111,12 +111,12 @@ def test_asking_for_both_ways_counts_as_out_of_limit_and_ends_in_safe():
         assert through.ask(BOTH) == OFF
     assert not through.safety.safe
     through.ask(BOTH)
-    assert [event.fault for event in through.safety.events] == [Fault.COMMAND_OUT_OF_LIMIT]
+    assert [event.alarm.fault for event in through.safety.events] == [Fault.COMMAND_OUT_OF_LIMIT]
 
 
 @pytest.mark.parametrize("after_ms", [1, 5, LEAST_MS + 5])
 def test_safe_switches_a_valve_off_at_once(after_ms):
     through = Through()
     through.hold(EXTEND, after_ms)
-    through.safety.latch(Fault.STOP_BY_OPERATOR, 0, 0, 0.0, 0.0, "E-stop")
+    through.safety.report(Alarm(Fault.STOP_BY_OPERATOR, 0.0, 0.0, "E-stop"), 0, 0)
     assert through.ask(EXTEND) == OFF

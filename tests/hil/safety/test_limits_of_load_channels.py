@@ -47,7 +47,7 @@ class Ticks:
         state = LoadState(finite, saturated, still)
         estimate = Estimate(True, (), (), True, False, None, (), unplaced, ZERO, loads=state)
         self.safety.check(self.tick, samples, estimate, Prediction(ZERO, ZERO, ZERO, 0.0, 0.0, math.inf, True))
-        return [event.fault for event in (*self.safety.events, *self.safety.warnings)]
+        return [event.alarm.fault for event in (*self.safety.events, *self.safety.warnings)]
 
 
 def test_a_load_sample_is_a_dropout_once_it_is_older_than_its_limit():
@@ -98,7 +98,7 @@ def test_a_tick_without_a_load_block_is_not_judged_by_the_last_one():
 def test_of_two_channels_that_stand_still_the_one_that_is_frozen_is_named():
     ticks = Ticks()
     assert ticks.faults(still=(FROZEN - 1, *(1,) * (CHANNELS - 2), FROZEN)) == [Fault.SENSOR_STALE]
-    assert ticks.safety.events[0].detail.startswith(f"load channels: {CONFIG.layout.loads[-1]} has not changed")
+    assert ticks.safety.events[0].alarm.detail.startswith(f"load channels: {CONFIG.layout.loads[-1]} has not changed")
 
 
 @pytest.mark.parametrize(("old", "other"), [("drives", "valves"), ("valves", "drives")])
@@ -106,7 +106,7 @@ def test_of_two_devices_the_one_whose_sample_is_too_old_is_named(old, other):
     allowed_ns = {name: round(getattr(CONFIG.limits, f"{name}_age_ms") * MS) for name in ("drives", "valves")}
     ticks = Ticks()
     assert ticks.faults(**{f"{old}_ns": allowed_ns[old] + 1, f"{other}_ns": allowed_ns[other]}) == [Fault.SENSOR_STALE]
-    assert ticks.safety.events[0].detail.startswith(f"{old}: newest sample")
+    assert ticks.safety.events[0].alarm.detail.startswith(f"{old}: newest sample")
 
 
 STANDING_N = 1000.0

@@ -33,9 +33,7 @@ def samples(current_A=1.0, supply_V=24.0, pressure_kPa=100.0, age_ns=0):
 
 
 def found(config, **values):
-    latched = []
-    MeasuredMonitor(config.layout, config.limits).check(samples(**values), lambda *fault: latched.append(fault))
-    return latched
+    return [alarm[:4] for alarm in MeasuredMonitor(config.layout, config.limits).alarms(samples(**values))]
 
 
 def test_values_within_their_limits_are_no_fault(config):

@@ -11,7 +11,7 @@ import pytest
 from drivers.messages import DaqBlock, DriveSample, JointSample, ValveSample
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.messages.fault import Event, Fault
+from hil.messages.fault import Alarm, Event, Fault
 from hil.messages.stages import Command, Estimate, Prediction, Samples
 from hil.safety.monitor import SafetyMonitor
 
@@ -49,7 +49,7 @@ class Watched:
 
     @property
     def faults(self) -> list[Fault]:
-        return [event.fault for event in self.reported]
+        return [event.alarm.fault for event in self.reported]
 
 
 def test_good_ticks_never_trip():
@@ -70,9 +70,9 @@ def test_an_old_newest_sample_is_a_dropout_in_that_tick():
     assert not watched.watch(age_ns=10 * MS)
     assert watched.watch(age_ns=10 * MS + 1)
     (event,) = watched.reported
-    assert (event.fault, event.tick, event.t_ns, event.limit) == (Fault.SENSOR_DROPOUT, 2, 2 * MS, 10.0)
-    assert event.value == pytest.approx(10.0, abs=1e-3)
-    assert "DAQ" in event.detail
+    assert (event.alarm.fault, event.tick, event.t_ns, event.alarm.limit) == (Fault.SENSOR_DROPOUT, 2, 2 * MS, 10.0)
+    assert event.alarm.value == pytest.approx(10.0, abs=1e-3)
+    assert "DAQ" in event.alarm.detail
 
 
 def test_the_third_tick_in_a_row_with_bad_samples_trips():
@@ -107,7 +107,7 @@ def test_the_third_answer_of_the_drives_in_a_row_that_is_not_finite_trips(wheel,
     speeds[wheel] = bad
     assert [watched.watch(speeds=tuple(speeds)) for _ in range(3)] == [False, False, True]
     assert watched.faults == [Fault.SAMPLE_NOT_FINITE]
-    assert watched.reported[0].detail == "drives: wheel speeds that are not finite in 3 answers in a row"
+    assert watched.reported[0].alarm.detail == "drives: wheel speeds that are not finite in 3 answers in a row"
 
 
 def test_an_answer_of_the_drives_counts_once_and_a_good_one_forgives():
@@ -139,8 +139,8 @@ def test_each_kind_of_fault_is_noted_once_and_the_first_one_first():
 def test_the_first_event_of_a_kind_is_the_one_that_is_kept():
     watched = Watched()
     for tick, detail in ((7, "first"), (8, "second")):
-        watched.safety.latch(Fault.EXCEPTION, tick, tick * MS, 1.0, 2.0, detail)
-    assert watched.reported == [Event(Fault.EXCEPTION, 7, 7 * MS, 1.0, 2.0, "first")]
+        watched.safety.report(Alarm(Fault.EXCEPTION, 1.0, 2.0, detail), tick, tick * MS)
+    assert watched.reported == [Event(Alarm(Fault.EXCEPTION, 1.0, 2.0, "first"), 7, 7 * MS)]
 
 
 def test_the_latch_is_set_before_anyone_is_told():
@@ -152,7 +152,7 @@ def test_the_latch_is_set_before_anyone_is_told():
 
     safety = SafetyMonitor(Rig(CONFIG), refuse)
     with pytest.raises(OSError, match="no space left"):
-        safety.latch(Fault.STOP_BY_OPERATOR, 1, 0, math.nan, math.nan, "E-stop")
+        safety.report(Alarm(Fault.STOP_BY_OPERATOR, math.nan, math.nan, "E-stop"), 1, 0)
     assert safety.safe
 
 
@@ -174,8 +174,8 @@ def test_an_old_newest_sample_of_what_takes_commands_is_stale_in_that_tick(devic
     assert not watched.watch(**{f"{device}_ns": allowed_ms * MS})
     assert watched.watch(**{f"{device}_ns": allowed_ms * MS + 1})
     (event,) = watched.reported
-    assert (event.fault, event.tick, event.limit) == (Fault.SENSOR_STALE, 2, allowed_ms)
-    assert f"{device}: newest sample is {allowed_ms} ms old (limits.{device}_age_ms)" in event.detail
+    assert (event.alarm.fault, event.tick, event.alarm.limit) == (Fault.SENSOR_STALE, 2, allowed_ms)
+    assert f"{device}: newest sample is {allowed_ms} ms old (limits.{device}_age_ms)" in event.alarm.detail
 
 
 @pytest.mark.parametrize("channel", range(3))
@@ -187,8 +187,8 @@ def test_a_channel_that_has_not_changed_for_so_many_samples_is_frozen(channel):
     assert not watched.watch(still=still(499))
     assert watched.watch(still=still(500))
     (event,) = watched.reported
-    assert (event.fault, event.value, event.limit) == (Fault.SENSOR_STALE, 500, 500)
-    assert ("top", "lower_left", "lower_right")[channel] in event.detail
+    assert (event.alarm.fault, event.alarm.value, event.alarm.limit) == (Fault.SENSOR_STALE, 500, 500)
+    assert ("top", "lower_left", "lower_right")[channel] in event.alarm.detail
 
 
 @pytest.mark.parametrize(
@@ -214,14 +214,16 @@ def test_three_missing_blocks_in_a_row_are_forgiven_and_four_are_not():
     watched = Watched()
     assert not any(watched.watch(gap=3) for _ in range(10))
     assert watched.watch(gap=4)
-    assert [(event.fault, event.value, event.limit) for event in watched.reported] == [(Fault.SEQUENCE_GAP, 4, 3)]
+    assert [(event.alarm.fault, event.alarm.value, event.alarm.limit) for event in watched.reported] == [
+        (Fault.SEQUENCE_GAP, 4, 3)
+    ]
 
 
 @pytest.mark.parametrize("how", ["saturated", "overload"])
 def test_a_saturated_channel_is_noted_once_and_the_trial_goes_on(how):
     watched = Watched()
     assert not any(watched.watch(**{how: True}) for _ in range(10))
-    assert [(event.fault, event.tick) for event in watched.reported] == [(Fault.ADC_SATURATED, 1)]
+    assert [(event.alarm.fault, event.tick) for event in watched.reported] == [(Fault.ADC_SATURATED, 1)]
     assert watched.safety.warnings == watched.reported
     assert watched.safety.faults == []
 
@@ -265,8 +267,8 @@ def test_a_valve_that_has_not_moved_after_twice_its_time_is_stuck(on, stays, wor
     found = valve_reported(watched, on, stays, 120)
     assert found.index(True) == 101  # commanded in the first tick, and more than 100 ms later
     (event,) = watched.reported
-    assert (event.fault, event.limit) == (Fault.VALVE_STUCK, SUPPLY_Pa / 2)
-    assert f"right_extend is {words}" in event.detail
+    assert (event.alarm.fault, event.alarm.limit) == (Fault.VALVE_STUCK, SUPPLY_Pa / 2)
+    assert f"right_extend is {words}" in event.alarm.detail
 
 
 def test_a_reading_from_before_the_valves_time_was_over_says_nothing():

@@ -35,11 +35,16 @@ def test_a_rover_outside_its_model_latches_safe_in_that_tick_and_the_text_names_
             ahead = msgspec.structs.replace(WITHIN, **left)
         safety.check(tick, samples, nothing, ahead)
     (event,) = reported
-    assert (event.fault, event.tick, event.value, event.limit) == (Fault.OUTSIDE_MODEL, 2, 7.0, one.limit)
+    assert (event.alarm.fault, event.tick, event.alarm.value, event.alarm.limit) == (
+        Fault.OUTSIDE_MODEL,
+        2,
+        7.0,
+        one.limit,
+    )
     assert safety.safe
-    assert one.name in event.detail
-    assert one.allowed() in event.detail
-    assert one.keys[0] in event.detail
+    assert one.name in event.alarm.detail
+    assert one.allowed() in event.alarm.detail
+    assert one.keys[0] in event.alarm.detail
 
 
 def test_a_rover_whose_joints_hang_is_told_their_names_and_the_key_in_place_of_others() -> None:
@@ -55,7 +60,7 @@ def test_a_rover_whose_joints_hang_is_told_their_names_and_the_key_in_place_of_o
     for tick in range(30):
         limiter.check(Tick(tick, tick, tick, 0), SetPoints(state=0, cut=False, speed_radps=(9.0,) * 4, valves=()))
     named = "rover.locks: nothing holds steer_left_0, steer_left_1, steer"
-    assert [event.fault for event in reported] == [Fault.OUTSIDE_MODEL, Fault.COMMAND_OUT_OF_LIMIT]
-    assert all(named in event.detail for event in reported)
+    assert [event.alarm.fault for event in reported] == [Fault.OUTSIDE_MODEL, Fault.COMMAND_OUT_OF_LIMIT]
+    assert all(named in event.alarm.detail for event in reported)
     locks = {"rover.locks": {f"steer_{side}_{row}": 0 for side in ("left", "right") for row in (0, 1)}}
     assert SafetyMonitor(Rig(load_config("sim_imported", own | locks))).hanging == ""

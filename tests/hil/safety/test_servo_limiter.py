@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from drivers.messages import JointSample
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.messages.fault import Fault
+from hil.messages.fault import Alarm, Fault
 from hil.messages.stages import SetPoints, Tick
 from hil.safety.joint_safety import ServoLimiter
 from hil.safety.limiter import Limiter
@@ -137,7 +137,7 @@ def points(*angles: float) -> SetPoints:
 def test_in_safe_the_servos_are_cut_with_the_drives():
     limiter, safety = whole()
     assert not limiter.check(Tick(1, 1_000_000, 0, 0), points(0.0), at(0.0)).servos_cut
-    safety.latch(Fault.LINK_LOST, 2, 2_000_000, 0.0, 0.0, "test")
+    safety.report(Alarm(Fault.LINK_LOST, 0.0, 0.0, "test"), 2, 2_000_000)
     command = limiter.check(Tick(2, 2_000_000, 0, 0), points(0.0), at(0.0))
     assert (command.safe, command.cut, command.servos_cut) == (True, True, True)
 
@@ -146,7 +146,7 @@ def test_an_angle_that_is_no_number_latches_safe_at_once():
     limiter, safety = whole()
     limiter.check(Tick(1, 1_000_000, 0, 0), points(0.0), at(0.0))
     assert limiter.check(Tick(2, 2_000_000, 0, 0), points(math.nan), at(0.0)).servos_cut
-    assert [event.fault for event in safety.events] == [Fault.COMMAND_OUT_OF_LIMIT]
+    assert [event.alarm.fault for event in safety.events] == [Fault.COMMAND_OUT_OF_LIMIT]
 
 
 def test_twenty_angles_out_of_limit_in_a_row_latch_safe():

@@ -36,7 +36,7 @@ class Watch:
             self.t_ns += 10 * MS
             sample = JointSample(1, self.t_ns, angles, 0)
             samples = Samples(self.t_ns, (), 0, 0, DriveSample(0, 0, (), 0), ValveSample(0, 0, (), 0), servos=sample)
-            self.monitor.check(samples, lambda fault, *rest: self.found.append((fault, *rest)))
+            self.found += self.monitor.alarms(samples)
         return [one[0] for one in self.found]
 
 
@@ -44,7 +44,7 @@ def test_a_joint_that_is_far_from_its_command_for_long_does_not_follow():
     watch, far = Watch(), math.radians(4.1)
     assert watch.see(0.0, far, times=20) == []
     assert watch.see(0.0, far) == [Fault.JOINT_NOT_FOLLOWING]
-    _, value, limit, words = watch.found[0]
+    _, value, limit, words, *_ = watch.found[0]
     assert (value, limit) == (far, math.radians(4.0))
     assert words.startswith("rear_left_walking is at 4.1 deg, 4.1 deg from its command for 0.2 s")
 

@@ -39,7 +39,7 @@ def answers(monitor, right, until_ns, asked=None):
 
 
 def test_a_wheel_that_stands_though_driven_is_found_after_half_a_second(monitor):
-    (t_ns, (value, limit, detail)), *_ = answers(monitor, lambda _: 0.003, 1_000_000_000)
+    (t_ns, (_, value, limit, detail, *_)), *_ = answers(monitor, lambda _: 0.003, 1_000_000_000)
     assert t_ns == NOT_FOLLOWING_NS
     assert (value, limit) == (0.003, pytest.approx(STANDS_SHARE * SET))
     assert detail == "wheel right: 0.003 rad/s for 0.50 s, set: 0.179 rad/s"
