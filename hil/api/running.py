@@ -137,7 +137,7 @@ _EVERY_S = 2.0
 @contextmanager
 def bar_of(progress: Progress) -> Iterator[ProgressBar]:
     """Shows how many runs are done, as `progress` asks (`lines_to`); in a terminal a bar with the time left."""
-    with lines_to(progress) as say, ProgressBar("runs", None if say is write_line else say, _EVERY_S) as bar:
+    with lines_to(progress) as write, ProgressBar("runs", None if write is write_line else write, _EVERY_S) as bar:
         yield bar
 
 

@@ -145,8 +145,8 @@ class _Search:
         """How flat it is: the result with other seeds, and a step to either side of the best."""
         study, values = self._study, self.values(best)
         seeds = self._evaluate(study.point(values, seed) for seed in range(study.options["repeats"]))
-        told = [self.value(row) for row in seeds if self.fits(row)]
-        scatter = spread_of(told).standard_deviation
+        results = [self.value(row) for row in seeds if self.fits(row)]
+        scatter = spread_of(results).standard_deviation
         steps = []
         for one in study.parameters:
             share = (values[one.key] - one.low) / (one.high - one.low)
@@ -161,7 +161,7 @@ class _Search:
                 {"key": one.key, "best": values[one.key], "low": one.low, "high": one.high, "below": ends[0]}
                 | {"above": ends[1], "at_below": low, "at_above": high, "flat": flat, "at_end_of_range": at_end}
             )
-        return {"seeds": len(seeds), "seeds_fit": len(told), "scatter": scatter, "around": steps}
+        return {"seeds": len(seeds), "seeds_fit": len(results), "scatter": scatter, "around": steps}
 
     def _cost(self, x: FloatArray) -> float:
         return float(self._costs(x[:, None])[0])

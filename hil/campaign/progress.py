@@ -25,14 +25,14 @@ class ProgressBar:
 
     Args:
         what: is counted, in the plural.
-        say: takes lines in place of the bar; None: a bar if standard error is a terminal, else lines there.
+        write: takes lines in place of the bar; None: a bar if standard error is a terminal, else lines there.
         every_s: shortest time between two lines that count [s].
     """
 
-    def __init__(self, what: str, say: Callable[[str], object] | None = None, every_s: float = _EVERY_S) -> None:
+    def __init__(self, what: str, write: Callable[[str], object] | None = None, every_s: float = _EVERY_S) -> None:
         self._what, self._every_s = what, every_s
-        self._say = say or write_line
-        self._has_bar = say is None and sys.stderr.isatty()
+        self._write = write or write_line
+        self._has_bar = write is None and sys.stderr.isatty()
         self._bar: Progress | None = None
         self._began = self._said = time.monotonic()
         self._first: int | None = None
@@ -53,7 +53,7 @@ class ProgressBar:
         if self._bar:
             self._bar.console.print(line, markup=False, highlight=False)
         else:
-            self._say(line)
+            self._write(line)
 
     def done(self, count: int, total: int) -> None:
         """So many are done."""
@@ -69,4 +69,4 @@ class ProgressBar:
             self._said = now
             made = count - self._first
             left_s = (now - self._began) / made * (total - count) if made else None
-            self._say(f"{count} of {total} {self._what}" + (f", {left_s:.0f} s left" if left_s else ""))
+            self._write(f"{count} of {total} {self._what}" + (f", {left_s:.0f} s left" if left_s else ""))

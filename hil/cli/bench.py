@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hil.cli.run_options import JsonFile, progress, writable, write
-from hil.cli.terminal import say, show, usage_errors
+from hil.cli.terminal import show, usage_errors, write_folded
 
 
 class _Clock(StrEnum):
@@ -47,13 +47,13 @@ def loop(
     result = bench_loop(seconds, progress=progress, rate_hz=rate)
     write(json_file, result)
     for item in result["machine"]["rights"]:
-        say(f"{item['name']} {item['wanted']}: {item['detail']}")
+        write_folded(f"{item['name']} {item['wanted']}: {item['detail']}")
     show(_table(result["rows"], "loop: times in us; ratio: p99 over that of cyclictest"))
     _print_left_out(result)
     if rate is not None:
-        say(_verdict(rate, seconds, result))
+        write_folded(_verdict(rate, seconds, result))
     if rate is None and result["peers"]["cyclictest"] is None:
-        say("cyclictest is not installed (Debian: apt install rt-tests): no comparison")
+        write_folded("cyclictest is not installed (Debian: apt install rt-tests): no comparison")
 
 
 def _verdict(rate_hz: int, seconds: float, result: Mapping[str, Any]) -> str:
@@ -89,7 +89,7 @@ def models(
     show(table)
     for package, name in PEERS.items():
         if result["peers"][name] is None:
-            say(f"{name} is not installed (make install-dev, or pip install {package}): no comparison")
+            write_folded(f"{name} is not installed (make install-dev, or pip install {package}): no comparison")
 
 
 @bench.command()
@@ -121,7 +121,7 @@ def _print_left_out(result: dict[str, Any]) -> None:
     """Print what was not measured, and why."""
     for item in result["left_out"]:
         reasons = "".join(f"\n- {reason}" for reason in item["reasons"])
-        say(f"left out: {item['what']}{reasons}")
+        write_folded(f"left out: {item['what']}{reasons}")
 
 
 def _table(rows: list[dict[str, Any]], title: str) -> Table:

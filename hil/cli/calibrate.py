@@ -27,7 +27,7 @@ from hil.cli.calibrate_instruments import (
     store,
 )
 from hil.cli.run_options import AsJson, Endpoints, Overrides, config_from, progress, with_groups
-from hil.cli.terminal import USAGE, complain, say, usage_errors
+from hil.cli.terminal import USAGE, complain, usage_errors, write_folded
 
 if TYPE_CHECKING:
     from hil.config import Config
@@ -99,16 +99,16 @@ def teds(rig: _BridgeCalibration) -> None:
             if rig.as_json:
                 print(json.dumps({"group": group, "sensor": name, "teds": None if one is None else one._asdict()}))
             elif one is None:
-                say(f"{name}: no TEDS")
+                write_folded(f"{name}: no TEDS")
             else:
                 said = f"manufacturer {one.manufacturer}, model {one.model}, version {one.version}"
-                say(f"{name}: {said}, serial {one.serial}")
+                write_folded(f"{name}: {said}, serial {one.serial}")
     group = next(iter(found), "daq")
     serials = {name: {"serial": str(one.serial)} for name, one in found.get(group, {}).items() if one is not None}
     if serials:
         said = store(rig.sheet, lambda file: update_sheets(file, serials, group))
         if said and not rig.as_json:
-            say(said)
+            write_folded(said)
 
 
 def _channels(rig: _BridgeCalibration, layout: Layout, name: str) -> tuple[str, tuple[str, ...]]:
@@ -150,12 +150,12 @@ def residuals(
         print(json.dumps(sheet_values))
         return
     if said:
-        say(said)
+        write_folded(said)
     for key, (low, high) in sheet_values["between"].items():
-        say(f"{key}: {low:g} to {high:g} in these runs")
+        write_folded(f"{key}: {low:g} to {high:g} in these runs")
     for name, each in sheet_values["thresholds"].items():
         for element, (low, high) in each.items():
-            say(f"{name} {element}: {low:g} to {high:g}")
+            write_folded(f"{name} {element}: {low:g} to {high:g}")
 
 
 calibrate = typer.Typer(

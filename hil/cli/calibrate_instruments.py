@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hil.cli.run_options import AsJson, Clock, Endpoints, Out, Overrides, Seed, config_from, progress, with_groups
-from hil.cli.terminal import REFUSED, USAGE, complain, say, show, usage_errors
+from hil.cli.terminal import REFUSED, USAGE, complain, show, usage_errors, write_folded
 
 if TYPE_CHECKING:
     from hil.app.instrument_calibration import Alignment
@@ -71,13 +71,13 @@ def finish(
 
     sheets = {name: {key: float(f"{value:.5g}") for key, value in one.items()} for name, one in found.items()}
     if (said := store(sheet, lambda file: update_sheets(file, sheets, kind, date))) and not as_json:
-        say(said)
+        write_folded(said)
     for name, numbers in sheets.items():
         if as_json:
             print(json.dumps({"sensor": name, **numbers}))
             continue
         for key, value in numbers.items():
-            say(f"{name}: {key}: {value:g}")
+            write_folded(f"{name}: {key}: {value:g}")
 
 
 def record_of(run: Path) -> tuple[TrialRecord, Config]:
@@ -232,7 +232,9 @@ def _align(
         print(json.dumps({"run": str(run), "found": result.found, "sheet": result.sheet, "notes": result.notes}))
         return
     _show(role, result)
-    say(said or f"nothing was written: --sheet FILE writes it, and {role}.calibration in the config names the file")
+    write_folded(
+        said or f"nothing was written: --sheet FILE writes it, and {role}.calibration in the config names the file"
+    )
 
 
 def _show(role: str, result: Alignment) -> None:
@@ -244,8 +246,8 @@ def _show(role: str, result: Alignment) -> None:
         table.add_row(escape(name), f"{value:.5g}", f"{sd:.2g}" if sd else "-")
     show(table)
     for note in result.notes:
-        say(f"- {note}")
-    say("for the calibration file:")
+        write_folded(f"- {note}")
+    write_folded("for the calibration file:")
     for key, value in result.sheet.items():
         print(f"  {key}: {json.dumps(value)}")
 

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hil.cli.run_options import INTERRUPTED, AsJson, BatchOptions, Out, Unverified, complete_plan, running, with_groups
-from hil.cli.terminal import FAULT, USAGE, complain, say, show, usage_errors
+from hil.cli.terminal import FAULT, USAGE, complain, show, usage_errors, write_folded
 from hil.cli.trial import spread_cells
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def campaign(
         print(json.dumps({"folder": str(folder), "planned": len(wanted.trials), "trials": len(made), **counts}))
     else:
         show(_table(wanted, last))
-        say(f"campaign folder: {folder}")
+        write_folded(f"campaign folder: {folder}")
     if stopped:
         raise typer.Exit(INTERRUPTED)
     if any(trial["status"] == "faulted" for trial in last):
@@ -212,11 +212,11 @@ def compare(
         print(json.dumps(comparison.plain(), allow_nan=False))
         return
     if comparison.wrong:
-        say(f"not verified: {comparison.wrong[0]}")
+        write_folded(f"not verified: {comparison.wrong[0]}")
     show(_comparison_table(comparison))
     difference, p = _difference(comparison.overall)
-    say(f"over all angles: B - A {difference}, p {p}")
-    say(f"figure: {folder / 'compare.png'}, and as PDF and SVG")
+    write_folded(f"over all angles: B - A {difference}, p {p}")
+    write_folded(f"figure: {folder / 'compare.png'}, and as PDF and SVG")
 
 
 def _comparison_table(found: Comparison) -> Table:

@@ -26,7 +26,7 @@ from hil.cli.run_options import (
     progress,
     with_groups,
 )
-from hil.cli.terminal import FAULT, REFUSED, USAGE, complain, say, show, usage_errors
+from hil.cli.terminal import FAULT, REFUSED, USAGE, complain, show, usage_errors, write_folded
 
 if TYPE_CHECKING:
     from hil.analysis.recovery import Recovered
@@ -152,10 +152,10 @@ def _show(found: DiscoveredDevices) -> None:
             table.add_row(*map(Text, (port.port, port.usb, port.maker, port.product, port.serial, port.by_id)))
         show(table)
     else:
-        say("no serial ports")
+        write_folded("no serial ports")
     for driver, server in ((driver, server) for driver, servers in found.servers.items() for server in servers):
         if server.problem:
-            say(server.problem)
+            write_folded(server.problem)
             continue
         table = Table(
             "device", "product", "serial number", "channels", title=f"{driver}, {server.server or 'this computer'}"
@@ -226,11 +226,11 @@ def replay(run: Run, unverified: Unverified = False, as_json: AsJson = False) ->
 
 def _show_replay(outcome: Replay) -> None:
     for note in outcome.notes:
-        say(f"note: {note}")
+        write_folded(f"note: {note}")
     if outcome.recorded_version != outcome.version:
-        say(f"recorded by version {outcome.recorded_version}, replayed by {outcome.version}")
+        write_folded(f"recorded by version {outcome.recorded_version}, replayed by {outcome.version}")
     if not outcome.differences:
-        say(f"identical: {outcome.ticks} ticks, bit for bit")
+        write_folded(f"identical: {outcome.ticks} ticks, bit for bit")
         return
     columns = ("what", "first tick", "recorded", "replayed", "ticks", "largest")
     table = Table(*columns, title=f"different: {outcome.ticks} ticks replayed")
@@ -270,7 +270,7 @@ def recover(
         return
     if made:
         _show_recovered(run, made)
-    say(f"summary: {summary}")
+    write_folded(f"summary: {summary}")
 
 
 def _show_recovered(run: Path, made: Recovered) -> None:
@@ -278,16 +278,18 @@ def _show_recovered(run: Path, made: Recovered) -> None:
     from hil.recording.reader import FILE_NAME
 
     if made.finished:
-        say(f"{run / FILE_NAME} is complete: the recorder had finished it; leftover files of the run are removed")
+        write_folded(
+            f"{run / FILE_NAME} is complete: the recorder had finished it; leftover files of the run are removed"
+        )
     else:
-        say(f"{run / FILE_NAME} is complete now; the file of the killed recorder, if any, is {KILLED}")
+        write_folded(f"{run / FILE_NAME} is complete now; the file of the killed recorder, if any, is {KILLED}")
     for name, (count, added) in (("ticks", made.ticks), ("samples", made.samples)):
-        say(f"{name}: {count}, of them {count - added} from the file and {added} from the rings")
-    say(f"events: {', '.join(made.events) or 'none'}")
-    say(f"ticks missing (skipped by the clock, or lost): {_in_words(made.ticks_missing)}")
-    say(f"blocks of sensor samples missing: {_in_words(made.blocks_missing)}")
+        write_folded(f"{name}: {count}, of them {count - added} from the file and {added} from the rings")
+    write_folded(f"events: {', '.join(made.events) or 'none'}")
+    write_folded(f"ticks missing (skipped by the clock, or lost): {_in_words(made.ticks_missing)}")
+    write_folded(f"blocks of sensor samples missing: {_in_words(made.blocks_missing)}")
     lost = "not known" if made.lost_ms is None else f"{made.lost_ms:.1f} ms"
-    say(f"from the last recorded tick to the last heartbeat of the loop: {lost}")
+    write_folded(f"from the last recorded tick to the last heartbeat of the loop: {lost}")
 
 
 def _in_words(holes: tuple[tuple[int, int], ...]) -> str:

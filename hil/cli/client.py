@@ -17,7 +17,7 @@ import typer
 
 from hil.cli.operate import JogOptions, Seconds
 from hil.cli.run_options import with_groups
-from hil.cli.terminal import FAULT, USAGE, complain, say, usage_errors
+from hil.cli.terminal import FAULT, USAGE, complain, usage_errors, write_folded
 
 if TYPE_CHECKING:
     from hil.messages.operator_input import OperatorRequest
@@ -201,12 +201,14 @@ def lease(
             hold_lease(rig, wait_s)
             return
         if give:
-            say(f"given to {rig.give_lease()}")
+            write_folded(f"given to {rig.give_lease()}")
             return
         rig.ask(Lease("ask"))
         state = rig.lease_state
         asked = "" if state.yours or not state.holder else "; it has been asked for it"
-        say(f"held by {state.holder}{asked}" if state.holder else "held by nobody: hil command lease --hold takes it")
+        write_folded(
+            f"held by {state.holder}{asked}" if state.holder else "held by nobody: hil command lease --hold takes it"
+        )
 
 
 @_subcommand()
@@ -406,8 +408,10 @@ def new(
 
     with usage_errors(KeysError):
         public, secret = new_keys(name or own_name(), out)
-    say(f"{secret}: secret key, stays on this computer")
-    say(f"{public}: public key, for the folder of allowed clients (operator.keys.clients), or for --server-key")
+    write_folded(f"{secret}: secret key, stays on this computer")
+    write_folded(
+        f"{public}: public key, for the folder of allowed clients (operator.keys.clients), or for --server-key"
+    )
 
 
 @keys.callback()

@@ -17,7 +17,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from hil.cli.run_options import AsJson, ConfigOptions, complete_shipped, progress, with_groups
-from hil.cli.terminal import USAGE, complain, say, show, usage_errors
+from hil.cli.terminal import USAGE, complain, show, usage_errors, write_folded
 
 # Headings of the list: by the value of `rig` of a config that needs more than this program, else by its experiment.
 _RIGS = {"real": "Real rigs", "simulated_wire": "Real drivers, simulated devices"}
@@ -57,7 +57,9 @@ def configs(
         from hil.app.discovery import broken_extensions
 
         show(_table())
-        say("Real rigs need hardware, or --set rig=simulated. `hil configs --copy NAME` copies a config or a plan.")
+        write_folded(
+            "Real rigs need hardware, or --set rig=simulated. `hil configs --copy NAME` copies a config or a plan."
+        )
         for text in broken_extensions():
             complain(f"warning: {text}")
 
@@ -111,9 +113,9 @@ def _copy(wanted: str) -> None:
         raise typer.Exit(USAGE)
     write_new(files)
     made, *others = files
-    say(f"copied to {made}: edit it, then for example `{first}`")
+    write_folded(f"copied to {made}: edit it, then for example `{first}`")
     for target in others:
-        say(f"it reads {target}, which is copied too")
+        write_folded(f"it reads {target}, which is copied too")
 
 
 def write_new(files: Mapping[Path, str]) -> None:
@@ -216,22 +218,24 @@ def import_rover(
         )  # fmt: skip
         return
     com = ", ".join(f"{place:.3f}" for place in look.com)
-    say(f"{files.name}: {look.rover.mass:.6g} kg, {len(look.rover.wheel_names)} wheels, {look.rover.nv} speeds")
-    say(f"centre of mass: {com} m (x forward, y to port, z over the ground)")
-    say(f"joints: {joints_in_words(look.rover)}")
+    write_folded(
+        f"{files.name}: {look.rover.mass:.6g} kg, {len(look.rover.wheel_names)} wheels, {look.rover.nv} speeds"
+    )
+    write_folded(f"centre of mass: {com} m (x forward, y to port, z over the ground)")
+    write_folded(f"joints: {joints_in_words(look.rover)}")
     for note in notes:
-        say(f"note: {note}")
+        write_folded(f"note: {note}")
     show(wheels_table(look, found.wheel_links))
     if look.loads_N is None:
         complain(
             f"warning: it does not stand on the config's ground: {look.why}; lock joints that do not turn: rover.locks"
         )
     tips = ", ".join(f"{way} {angle:.1f}" for way, angle in look.tips_deg.items()) or "none, its wheels span no area"
-    say(f"tips over, its joints held, at slopes of [deg]: {tips}")
-    say(f"effective kinetic energy at {config.trial.speed_mps:g} m/s, no ground")
+    write_folded(f"tips over, its joints held, at slopes of [deg]: {tips}")
+    write_folded(f"effective kinetic energy at {config.trial.speed_mps:g} m/s, no ground")
     show(energy_table(look.energy))
-    say(peak_in_words(look.energy))
-    say(f"wrote {files.config}, {files.urdf}, {files.sketch}: next, `hil trial {files.config}`")
+    write_folded(peak_in_words(look.energy))
+    write_folded(f"wrote {files.config}, {files.urdf}, {files.sketch}: next, `hil trial {files.config}`")
 
 
 @rover.command("export")
@@ -262,6 +266,6 @@ def export_rover(
     except (OSError, ValueError) as error:
         complain(f"{path}: {getattr(error, 'strerror', None) or error}")
         raise typer.Exit(USAGE) from None
-    say(f"{path}: rover {config.rover.type} of {config.name}")
+    write_folded(f"{path}: rover {config.rover.type} of {config.name}")
     for one in missing:
-        say(f"note: {one}")
+        write_folded(f"note: {one}")

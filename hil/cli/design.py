@@ -56,7 +56,7 @@ def sensitivity(
             _table(name, ("key", "range", "first index", "total index"), lines)
             continue
         names = ("derivative", "elasticity")
-        lines = [[row["key"], _span(row), *(_half(row, name) for name in names), _told(row)] for row in rows]
+        lines = [[row["key"], _span(row), *(_half(row, name) for name in names), _remark(row)] for row in rows]
         _table(f"{name}: {_number(rows[0]['at_config'])} at the config", ("key", "from, to", *names, ""), lines)
 
 
@@ -175,7 +175,7 @@ def _half(row: Mapping[str, Any], name: str) -> str:
     return _number(row[name]) + ("" if half is None else f" ± {half:.2g}")
 
 
-def _told(row: Mapping[str, Any]) -> str:
+def _remark(row: Mapping[str, Any]) -> str:
     """What is to be said of a derivative."""
     if not row["pairs"]:
         return "no accepted runs"

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from hil.cli.run_options import AsJson, ConfigOptions, Out, progress, with_groups
-from hil.cli.terminal import say, show, usage_errors
+from hil.cli.terminal import show, usage_errors, write_folded
 
 _MOST_ANGLES = 10_000
 
@@ -112,20 +112,20 @@ def energy(
     if as_json:
         print(json.dumps({**curve, **parts}, allow_nan=False))
     else:
-        say(title)
+        write_folded(title)
         show(energy_table(curve))
-        say(peak_in_words(curve))
-        say("the peak with other masses, one changed at a time")
+        write_folded(peak_in_words(curve))
+        write_folded("the peak with other masses, one changed at a time")
         show(masses_table(masses))
         if with_compliance:
-            say("the first hit, the front wheels on springs of their legs")
+            write_folded("the first hit, the front wheels on springs of their legs")
             show(compliance_table(parts["compliance"], angles_deg))
         if with_sensitivity:
             show(sensitivity_table(parts["sensitivity"], angles_deg))
         if with_standing:
-            say("the front wheels on the obstacle, the others on level ground")
+            write_folded("the front wheels on the obstacle, the others on level ground")
             show(standing_table(parts["standing"], curve))
-        say(f"run folder: {folder}")
+        write_folded(f"run folder: {folder}")
 
 
 def place_from(text: str, option: str) -> tuple[float, float]:
@@ -194,8 +194,8 @@ def path(
         return
     for name, way in planned._asdict().items():
         energy = f"{way.cost:.0f} J" if math.isfinite(way.cost) else "cannot be driven"
-        say(f"{name}: {way.length:.2f} m, {energy}")
-    say(f"run folder: {folder}")
+        write_folded(f"{name}: {way.length:.2f} m, {energy}")
+    write_folded(f"run folder: {folder}")
 
 
 @with_groups
@@ -243,10 +243,10 @@ def activity(
         print(json.dumps(summary, allow_nan=False))
         return
     for phase in result.phases:
-        say(
+        write_folded(
             f"{phase.name}: {phase.from_s / 3600:.2f} to {phase.to_s / 3600:.2f} h, {phase.way_m:.2f} m, motors "
             f"{phase.motors_J / 3600:.2f} Wh, loads {phase.loads_J / 3600:.1f} Wh, "
             f"supplied {phase.supply_J / 3600:.1f} Wh, peak {phase.peak_W:.0f} W, charge {100 * phase.charge:.1f} %"
         )
-    say("feasible" if not result.problems else "not feasible: " + "; ".join(result.problems))
-    say(f"run folder: {folder}")
+    write_folded("feasible" if not result.problems else "not feasible: " + "; ".join(result.problems))
+    write_folded(f"run folder: {folder}")

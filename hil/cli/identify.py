@@ -15,7 +15,7 @@ from rich.table import Table
 
 from hil.campaign.progress import ProgressBar
 from hil.cli.run_options import AsJson, Cluster, Out, Unverified, progress
-from hil.cli.terminal import say, show, usage_errors
+from hil.cli.terminal import show, usage_errors, write_folded
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -103,13 +103,13 @@ def identify(
     if as_json:
         print(json.dumps(whole, allow_nan=False))
         return
-    say(title)
+    write_folded(title)
     show(residual_table(found))
     show(parameter_table(found))
     for text in lines_of(whole):
-        say(text)
+        write_folded(text)
     print(yaml_section(found), end="")
-    say(f"folder: {folder}")
+    write_folded(f"folder: {folder}")
 
 
 validate = typer.Typer(help="Hold the models against what others have measured.", no_args_is_help=True)
@@ -154,18 +154,18 @@ def soil(
     for name, each in found.items():
         _show_errors(corpus[name], each)
     for laws in plates.values():
-        say("Pavlov and Johnson, circular plates: mean error of the pressure, by diameter")
+        write_folded("Pavlov and Johnson, circular plates: mean error of the pressure, by diameter")
         table = Table("law of the pressure", *(f"{1e3 * size:.0f} mm [%]" for size in next(iter(laws.values()))))
         for law, errors in laws.items():
             table.add_row(law, *map(_percent, errors.values()))
         show(table)
-    say(f"folder: {folder}")
+    write_folded(f"folder: {folder}")
 
 
 def _show_errors(tests: SoilTests, each: list[Predicted]) -> None:
     from hil.analysis.soil_tests import QUANTITIES
 
-    say(f"{tests.title} ({tests.name}): mean errors at slips of 0.05 to 0.4, and at all others")
+    write_folded(f"{tests.title} ({tests.name}): mean errors at slips of 0.05 to 0.4, and at all others")
     table = Table("model", "fitted on")
     for name in QUANTITIES:
         table.add_column(_HEADINGS[name], justify="right")

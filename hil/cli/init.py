@@ -13,7 +13,7 @@ from typing import Annotated, Literal, NamedTuple, NoReturn
 import typer
 
 from hil.cli.configs import write_new
-from hil.cli.terminal import USAGE, complain, say
+from hil.cli.terminal import USAGE, complain, write_folded
 
 _PYPROJECT = """[build-system]
 requires = ["setuptools>=80"]
@@ -72,7 +72,7 @@ def _write_config(name: str, shipped: str, command: str) -> None:
     pairs = {**own, f"name: {shipped}": f"name: {name}"}
     files = {Path(own[path]): _renamed(text, pairs) for path, text in texts.items()}
     write_new(files)
-    say(f"wrote {', '.join(map(str, files))}: edit them, then for example `hil {command} {name}.yaml`")
+    write_folded(f"wrote {', '.join(map(str, files))}: edit them, then for example `hil {command} {name}.yaml`")
 
 
 def _write_package(kind: str, name: str, package: _Package) -> None:
@@ -95,7 +95,7 @@ def _write_package(kind: str, name: str, package: _Package) -> None:
     texts[root / name / "__init__.py"] = f'"""The {kind} {name}."""\n'
     texts[root / "pyproject.toml"] = _PYPROJECT.format(name=name, kind=kind, place=_renamed(package.place, pairs))
     write_new(texts)
-    say(f"wrote the package {name}: `python -m pip install --no-deps -e {name}`, then `pytest {name}`")
+    write_folded(f"wrote the package {name}: `python -m pip install --no-deps -e {name}`, then `pytest {name}`")
 
 
 def _renamed(text: str, pairs: Mapping[str, str]) -> str:

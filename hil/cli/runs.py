@@ -24,7 +24,7 @@ from hil.cli.run_options import (
     writable,
     write,
 )
-from hil.cli.terminal import FAULT, USAGE, complain, say, show, usage_errors
+from hil.cli.terminal import FAULT, USAGE, complain, show, usage_errors, write_folded
 from hil.cli.trial import is_campaign
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def note(
     if as_json:
         print(json.dumps(found._asdict()))
         return
-    say(f"note: {found.note or 'none'}\ntags: {', '.join(found.tags) or 'none'}")
+    write_folded(f"note: {found.note or 'none'}\ntags: {', '.join(found.tags) or 'none'}")
 
 
 def runs(
@@ -101,9 +101,11 @@ def _table(rows: Iterable[Mapping[str, Any]], more: Iterable[str]) -> Table:
         result = ", ".join(" ".join(one).rstrip() for one in main_values(row)[:_NUMBERS])
         named = (*map(_cell, map(row.get, ("run", "experiment", "angle_deg"))), _verdict(row), ": ".join(said) or "-")
         cells.append((*named, result, *map(_cell, map(row.get, more)), ", ".join(row["tags"]), row["note"]))
-    told = [column for column in zip(heads, *cells, strict=True) if not {*column[1:]} <= {"", "-"} or column[0] in more]
-    table = Table(*(head for head, *_ in told))
-    for texts in zip(*(column for _, *column in told), strict=True):
+    shown = [
+        column for column in zip(heads, *cells, strict=True) if not {*column[1:]} <= {"", "-"} or column[0] in more
+    ]
+    table = Table(*(head for head, *_ in shown))
+    for texts in zip(*(column for _, *column in shown), strict=True):
         table.add_row(*map(Text, texts))
     return table
 
@@ -146,7 +148,7 @@ def export(
         made = export_source(source, to.value, out, unverified=unverified, progress=bar.done)
     for reason in made.left_out:
         complain(f"left out: {reason}")
-    say(f"{made.runs} run{'' if made.runs == 1 else 's'}: {made.path}")
+    write_folded(f"{made.runs} run{'' if made.runs == 1 else 's'}: {made.path}")
 
 
 def render(
@@ -207,7 +209,7 @@ def render(
                 complain(f"{folder.name}: {error}" if many else str(error))
                 failed = True
                 continue
-        say(f"{path}: {count} picture{'s' * (count != 1)}")
+        write_folded(f"{path}: {count} picture{'s' * (count != 1)}")
     if failed:
         raise typer.Exit(USAGE)
 
@@ -270,28 +272,30 @@ def _explain_run(run: Path, row: FaultRow | None, as_json: bool) -> None:
     if not wanted:
         faults = ", ".join(f"{report.row.number} {report.row.name}" for report in reports)
         what = "no fault" if row is None else f"no fault {row.number} ({row.name})"
-        say(f"{run}: {what}" + (f"; its faults: {faults}" if faults else ""))
+        write_folded(f"{run}: {what}" + (f"; its faults: {faults}" if faults else ""))
     for report in wanted:
         _show_report(report)
 
 
 def _show_report(report: FaultReport) -> None:
     show_row(report.row)
-    say(f"noticed in tick {report.tick}, at {report.t_s:.3f} s: {report.detail}")
+    write_folded(f"noticed in tick {report.tick}, at {report.t_s:.3f} s: {report.detail}")
     if report.value is not None:
-        say(f"found: {report.value:g}, allowed: {'-' if report.limit is None else f'{report.limit:g}'}")
-    say(f"recorded as: {report.event}")
-    say(f"first tick in Safe: {'none' if report.safe_tick is None else report.safe_tick}")
+        write_folded(f"found: {report.value:g}, allowed: {'-' if report.limit is None else f'{report.limit:g}'}")
+    write_folded(f"recorded as: {report.event}")
+    write_folded(f"first tick in Safe: {'none' if report.safe_tick is None else report.safe_tick}")
     if report.bound_ms is not None:
-        say(f"longest time from the cause to the reaction, with the config of this run: {report.bound_ms:g} ms")
+        write_folded(
+            f"longest time from the cause to the reaction, with the config of this run: {report.bound_ms:g} ms"
+        )
     if report.empty_ms is not None:
-        say(f"all chambers were empty {report.empty_ms:.0f} ms after that tick")
-    say(f"ticks before it: {_in_words(report.before)}")
-    say(f"ticks after it: {_in_words(report.after)}")
+        write_folded(f"all chambers were empty {report.empty_ms:.0f} ms after that tick")
+    write_folded(f"ticks before it: {_in_words(report.before)}")
+    write_folded(f"ticks after it: {_in_words(report.after)}")
     for text in report.beside:
-        say(f"at that time: {text}")
+        write_folded(f"at that time: {text}")
     for t_s, text in report.events:
-        say(f"event at {t_s:.3f} s: {text}")
+        write_folded(f"event at {t_s:.3f} s: {text}")
     if report.changes:
         columns = (f"{offset:+d}" if offset else str(report.tick) for offset in report.shown)
         table = Table("tick", *columns, title="changed")
@@ -299,7 +303,7 @@ def _show_report(report: FaultReport) -> None:
             table.add_row(Text(change.quantity), *map(Text, change.values))
         show(table)
     if report.unchanged:
-        say(f"not changed: {', '.join(report.unchanged)}")
+        write_folded(f"not changed: {', '.join(report.unchanged)}")
 
 
 def _in_words(window: FaultWindow) -> str:
@@ -362,10 +366,10 @@ def _show(results: list[FaultResult], left_out: list[RowLeftOut], name: str) -> 
         table.add_row(*map(Text, (*words, *times, where)), Text(verdict, "green" if result.ok else "bold red"))
     show(table)
     for omission in left_out:
-        say(f"left out: {omission.row}: {omission.reason}")
+        write_folded(f"left out: {omission.row}: {omission.reason}")
     counts = Counter(result.row()["ok"] for result in results)
     made = f"{counts[True] + counts[False]} faults injected: {counts[True]} ok, {counts[False]} wrong"
-    say(f"{made}; {counts[None]} not injected, {len(left_out)} rows left out")
+    write_folded(f"{made}; {counts[None]} not injected, {len(left_out)} rows left out")
 
 
 def _ms(time_ms: float | None) -> str:

@@ -39,7 +39,7 @@ def complain(text: str) -> None:
     print(wrapped(f"hil: {printable(text)}"), file=sys.stderr)
 
 
-def say(text: str) -> None:
+def write_folded(text: str) -> None:
     """Print sentences on stdout, likewise."""
     print(wrapped(printable(text), sys.stdout))
 
@@ -122,13 +122,13 @@ def _fit(console: Console, table: Table) -> bool:
     words = [" ".join(texts).split() or ["-"] for texts in columns]
     widths = [max(map(len, each)) for each in words]
     wanted = [max(cell_len(line) for text in texts for line in (text or " ").split("\n")) for texts in columns]
-    room = console.width - (1 + table.padding[1] + table.padding[3]) * len(widths) - 1
-    if sum(wanted) <= room:
+    available = console.width - (1 + table.padding[1] + table.padding[3]) * len(widths) - 1
+    if sum(wanted) <= available:
         return True
-    if sum(widths) > room:
+    if sum(widths) > available:
         for place, column in enumerate(table.columns):
             widths[place] = widths[place] if column.no_wrap else max(map(_least, words[place]))
-    spare = room - sum(widths)
+    spare = available - sum(widths)
     if spare < 0:
         return False
     while spare:

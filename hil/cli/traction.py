@@ -17,7 +17,7 @@ import typer
 from rich.table import Table
 
 from hil.cli.run_options import INTERRUPTED, BatchOptions, running, with_groups
-from hil.cli.terminal import say, show, usage_errors
+from hil.cli.terminal import show, usage_errors, write_folded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +68,7 @@ def drawbar(options: BatchOptions, ask: Ask = False, commands: Commands = False)
             points = ", ".join(_points(curve))
             table.add_row(curve["mode"], curve["weight"] or "-", points or "-", str(curve["left_out"]))
         show(table)
-        say(f"folder: {folder}")
+        write_folded(f"folder: {folder}")
     if stop.wanted:
         raise typer.Exit(INTERRUPTED)
 
@@ -110,9 +110,9 @@ def slope(options: BatchOptions, ask: Ask = False, commands: Commands = False) -
         for reason in dict.fromkeys(
             trial["reasons"] for search in searches for trial in search.tried if trial["reasons"]
         ):
-            say(f"not accepted: {reason}")
-        say(f"by statics at even loads: {_degrees(limit_deg)}")
-        say(f"folder: {folder}")
+            write_folded(f"not accepted: {reason}")
+        write_folded(f"by statics at even loads: {_degrees(limit_deg)}")
+        write_folded(f"folder: {folder}")
     if stop.wanted:
         raise typer.Exit(INTERRUPTED)
 
@@ -230,7 +230,7 @@ def sweep(
         print(json.dumps({"table": str(path), "planned": len(runs), "runs": len(rows), **counts}))
     else:
         judged = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
-        say(f"{len(rows)} of {len(runs)} runs: {judged}")
-        say(f"table: {path}")
+        write_folded(f"{len(rows)} of {len(runs)} runs: {judged}")
+        write_folded(f"table: {path}")
     if stop.wanted:
         raise typer.Exit(INTERRUPTED)

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hil.cli.run_options import AsJson, Repeat, RunOptions, Unverified, progress, with_groups
-from hil.cli.terminal import LINE, USAGE, complain, say, show, usage_errors
+from hil.cli.terminal import LINE, USAGE, complain, show, usage_errors, write_folded
 
 if TYPE_CHECKING:
     from hil.analysis.report.groups import Group
@@ -48,8 +48,8 @@ def report_campaign(folder: Path, unverified: bool, as_json: bool) -> None:
         print(json.dumps({"page": str(made.page), "wrong": made.wrong, "groups": [*map(_plain, made.groups)]}))
         return
     if made.wrong:
-        say(f"not verified: {made.wrong[0]}")
-    say(answers.kept_sentence(made.trials))
+        write_folded(f"not verified: {made.wrong[0]}")
+    write_folded(answers.kept_sentence(made.trials))
     for group in made.groups:
         table = Table(title=Text(f"{group.label}: {FORCE}"), title_justify="left")
         for column in ("angle [deg]", "n", "mean [N]", "mean abs. dev. [N]", "95 % interval [N]"):
@@ -57,8 +57,8 @@ def report_campaign(folder: Path, unverified: bool, as_json: bool) -> None:
         for angle, spread in group.over_angle(FORCE).items():
             table.add_row(f"{angle:g}", *spread_cells(spread))
         show(table)
-        say(answers.trend_sentence(group, group.fitting))
-    say(f"report: {made.page}")
+        write_folded(answers.trend_sentence(group, group.fitting))
+    write_folded(f"report: {made.page}")
 
 
 def spread_cells(spread: SampleSpread | None) -> tuple[str, ...]:
@@ -230,7 +230,7 @@ def report(
         print(json.dumps(summary, allow_nan=False))
     else:
         if wrong:
-            say(f"not verified: {wrong}")
+            write_folded(f"not verified: {wrong}")
         show(kind.table(summary))
         for drawn in filter(None, (figure, filmed)):
-            say(f"figure: {drawn}")
+            write_folded(f"figure: {drawn}")

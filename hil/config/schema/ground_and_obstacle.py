@@ -10,8 +10,8 @@ from pydantic import Field
 from hil.config.schema.base import Section, bounded, is_none, key, positive
 
 Place = Annotated[tuple[float, float], Field(strict=False)]
-Coordinate = Annotated[float, Field(ge=-100, le=100)]
-Corner = Annotated[tuple[Coordinate, Coordinate], Field(strict=False)]
+_Coordinate = Annotated[float, Field(ge=-100, le=100)]
+_ProfileCorner = Annotated[tuple[_Coordinate, _Coordinate], Field(strict=False)]
 
 
 class _FaceConfig(Section):
@@ -44,7 +44,7 @@ class ProfileConfig(Section):
     faces: Annotated[tuple[_FaceConfig, ...], Field(strict=False, min_length=1, max_length=20)] = key(
         (_FaceConfig(angle_deg=15.0), _FaceConfig(angle_deg=30.0)), "of a slope, in the order of the drive"
     )
-    points_m: Annotated[tuple[Corner, ...], Field(strict=False, min_length=1, max_length=50)] = key(
+    points_m: Annotated[tuple[_ProfileCorner, ...], Field(strict=False, min_length=1, max_length=50)] = key(
         ((0.5, 0.1), (1.0, 0.1)), "of points: corners after the level ground, x ahead and z up from its end"
     )
     behind: Literal["plateau", "drop", "nothing"] = key(
