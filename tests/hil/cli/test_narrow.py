@@ -9,7 +9,7 @@ import pytest
 from rich.table import Table
 
 from hil.cli import run
-from hil.cli.terminal import say, show
+from hil.cli.terminal import show, write_folded
 
 COMMANDS = {
     "help": ("--help",), "help of trial": ("trial", "--help"), "configs": ("configs",), "faults": ("explain",),
@@ -67,10 +67,10 @@ def test_columns_are_shared_out_so_that_the_table_is_short(monkeypatch, capsys: 
 def test_a_sentence_on_standard_output_is_broken_between_words(monkeypatch, capsys) -> None:
     sentence = "NI's driver is not installed; install NI-DAQmx, or set devices.daq.server to host:port of a server"
     monkeypatch.setenv("COLUMNS", "40")
-    say(sentence)
+    write_folded(sentence)
     assert capsys.readouterr().out == f"{sentence}\n"  # a pipe
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    say(sentence)
+    write_folded(sentence)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 40
     assert " ".join(" ".join(lines).split()) == sentence
