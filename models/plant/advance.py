@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -62,6 +63,7 @@ class Log(NamedTuple):
         hit_q: configuration when the obstacle was hit, as models.vehicle.VehicleState has it.
         hit_v: velocity then.
         plate: true load of the sensors, see models.plant.plate_truth.
+        rates: (2,) of the forces on the front wheels [N/ns], in the step before the newest.
     """
 
     volts: FloatArray
@@ -70,6 +72,7 @@ class Log(NamedTuple):
     hit_q: FloatArray
     hit_v: FloatArray
     plate: FloatArray
+    rates: FloatArray
 
 
 class StepLengths(NamedTuple):
@@ -174,11 +177,11 @@ def _take_samples(
     begin: int,
     end: int,
 ) -> None:
-    """Take the samples within a step; forces change linearly, as they have changed in the step before."""
+    """Take the samples within a step; forces go on as they have changed in the steps before."""
     if sensing is not None:
         left, right = state.obstacle.force[PORT], state.obstacle.force[STARBOARD]
-        left_rate = _rate(before[PORT], left, begin - last_ns)
-        right_rate = _rate(before[STARBOARD], right, begin - last_ns)
+        left_rate = _steady_rate(log.rates, PORT, left - before[PORT], begin - last_ns)
+        right_rate = _steady_rate(log.rates, STARBOARD, right - before[STARBOARD], begin - last_ns)
         across = state.obstacle.point[STARBOARD, 0] - sensing.origin[0]
         up = state.obstacle.point[STARBOARD, 1] - sensing.origin[1]
         taken_at = log.counts[SAMPLES] * 1_000_000_000 // sensing.rate_hz
@@ -204,9 +207,14 @@ def _take_samples(
 
 
 @kernel
-def _rate(before: float, now: float, over_ns: int) -> float:
-    """Rate of a force [N/ns]; 0 where a contact begins or is over, for there it has a kink."""
-    return (now - before) / over_ns if before > 0.0 and now > 0.0 and over_ns > 0 else 0.0
+def _steady_rate(rates: FloatArray, wheel: int, change: float, over_ns: int) -> float:
+    """Rate of a force [N/ns]: the smaller of the last two; 0 if their signs differ.
+
+    So a force that jumps, because a grouser touches or slips off, is not taken to go on like that.
+    """
+    rate = change / over_ns if over_ns > 0 else 0.0
+    before, rates[wheel] = rates[wheel], rate
+    return math.copysign(min(abs(before), abs(rate)), rate) if before * rate > 0.0 else 0.0
 
 
 @kernel
@@ -282,4 +290,6 @@ def _note_contact(
 def make_log(state: VehicleState, channels: int) -> Log:
     """Allocate the log of a plant with this vehicle."""
     hit = np.zeros_like(state.q), np.zeros_like(state.v)
-    return Log(np.zeros((RING, channels)), np.zeros(4, np.int64), np.zeros(2), *hit, make_plate_truth(channels))
+    return Log(
+        np.zeros((RING, channels)), np.zeros(4, np.int64), np.zeros(2), *hit, make_plate_truth(channels), np.zeros(2)
+    )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from hil.analysis.verify import verify
+from hil.app.run import run as run_without_files
 from hil.app.run import run_experiment
+from hil.campaign.plan import expand, load_plan
 from hil.config import load_config
 from hil.recording import read_trial
 from hil.simulator.ground_truth import ACROSS, HEADING, SLIP, GroundTruth
@@ -52,3 +55,14 @@ def test_the_record_of_a_trial_that_slips_off_says_when(tmp_path):
     slip_ns, force = ground_truth.slip_ns, ground_truth.slip_force
     assert summary["impact_time_s"] < slip_ns * 1e-9 < summary["impact_time_s"] + 0.6
     assert force > 5.0
+
+
+def test_samples_of_a_force_that_jumps_do_not_go_beyond_it():
+    """In trial 9 of the laboratory's plan a grouser slips off and the next one bears half more, 0.2 s after the hit."""
+    planned = expand(load_plan("laboratory"), "sim_impact", ["telemetry.endpoint=''"])[8]
+    result = run_without_files(planned.attempt(1)[1])
+    top = result.samples[1][:, 0]
+    jump = np.diff(top).argmax() + 1
+    assert top[jump] - top[jump - 1] > 1.0
+    assert top.max() - top[jump : jump + 30].mean() < 0.02
+    assert result.summary["accepted"]
