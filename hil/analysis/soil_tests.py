@@ -191,22 +191,42 @@ def validate_plates() -> dict[str, dict[float, float]]:
 
 
 def as_json_of(found: Mapping[str, Sequence[Predicted]]) -> dict[str, Any]:
-    """What `hil validate soil --json` prints."""
+    """What `hil validate soil --json` prints (docs/reference/command-line.md)."""
+    corpus, variants = read_corpus(), dict.fromkeys(one.variant for each in found.values() for one in each)
+    errors = {variant: _mean_errors(found, variant) for variant in variants}
+    printed = errors["printed soil"]
     return {
-        name: {
-            one.variant: {
-                "fitted_on": one.fitted_on,
-                "soil": dict(one.soil),
-                "errors": one.errors(),
-                "errors_at_other_slips": one.errors(others=True),
-                "points": [
-                    {"slip": slip_of(window), "quantity": quantity, "measured": value, "predicted": predicted}
-                    for (window, quantity, value), predicted in zip(measured_of(one.windows), one.values, strict=True)
-                ],
-            }
-            for one in each
-        }
-        for name, each in found.items()
+        "sources": [
+            {"name": name, "title": corpus[name].title, "models": {one.variant: _as_json(one) for one in each}}
+            for name, each in found.items()
+        ],
+        "error_pull": printed.get("pull_N"),
+        "error_sinkage": printed.get("sinkage_m"),
+        "error_torque": printed.get("torque_Nm"),
+        "errors": errors,
+    }
+
+
+def _mean_errors(found: Mapping[str, Sequence[Predicted]], variant: str) -> dict[str, float]:
+    """Of a model, means over the wheels that have it, by quantity."""
+    own = [one.errors() for each in found.values() for one in each if one.variant == variant]
+    return {
+        name: float(np.mean(given))
+        for name in QUANTITIES
+        if (given := [errors[name] for errors in own if name in errors])
+    }
+
+
+def _as_json(one: Predicted) -> dict[str, Any]:
+    return {
+        "fitted_on": one.fitted_on,
+        "soil": dict(one.soil),
+        "errors": one.errors(),
+        "errors_at_other_slips": one.errors(others=True),
+        "points": [
+            {"slip": slip_of(window), "quantity": quantity, "measured": value, "predicted": predicted}
+            for (window, quantity, value), predicted in zip(measured_of(one.windows), one.values, strict=True)
+        ],
     }
 
 

@@ -92,8 +92,13 @@ def test_the_command_prints_json_and_writes_it_with_a_figure(tmp_path, capsys):
     assert run(["validate", "soil", "--source", "rashid_fjs1", "--json", "--out", str(tmp_path / "v")]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed == json.loads((tmp_path / "v" / "soil_validation.json").read_text(encoding="utf-8"))
-    fitted = printed["rashid_fjs1"]["fitted, slip sinkage"]
+    (source,) = printed["sources"]
+    assert source["name"] == "rashid_fjs1"
+    fitted = source["models"]["fitted, slip sinkage"]
     assert fitted["fitted_on"] == "rashid_fjs1"
     assert len(fitted["points"]) == 10
-    assert fitted["errors"]["sinkage_m"] < 0.5 * printed["rashid_fjs1"]["fitted"]["errors"]["sinkage_m"]
+    assert fitted["errors"]["sinkage_m"] < 0.5 * source["models"]["fitted"]["errors"]["sinkage_m"]
+    assert printed["error_pull"] == pytest.approx(source["models"]["printed soil"]["errors"]["pull_N"])
+    assert printed["error_torque"] is None
+    assert printed["errors"]["fitted"]["sinkage_m"] == source["models"]["fitted"]["errors"]["sinkage_m"]
     assert (tmp_path / "v" / "soil_validation.png").stat().st_size > 10_000
