@@ -41,6 +41,7 @@ ALLOWED = {
     "shear_residual": Range(0.0, 0.99, ""),
     "slip_sinkage": Range(0.0, 10.0, ""),
 }
+_UNIT_WEIGHT = Range(0.0, 1e6, "N/m^3", open_low=True)
 # Needed by one model each, and None where the soil does not define them.
 OPTIONAL = frozenset({"shear_modulus", "peak_offset", "peak_slope", "lateral_rate", "shear_residual"})
 # Laws of the shear stress over displacement; the first has no peak.
@@ -67,14 +68,16 @@ def passive_pressure(cohesion: float, friction_angle: float, unit_weight: float)
     other one; it is not counted.
 
     Args:
-        cohesion: c [Pa].
-        friction_angle: phi [rad].
-        unit_weight: gamma of the soil [N/m^3], above 0.
+        cohesion: c [Pa], 0 to 1e18.
+        friction_angle: phi [rad], in [0, pi/2).
+        unit_weight: gamma of the soil [N/m^3], in (0, 1e6].
 
     Raises:
-        ValueError: The unit weight is not in (0, 1e6].
+        ValueError: A number is out of its range.
     """
-    refuse("passive_pressure", [problem("unit_weight", unit_weight, Range(0.0, 1e6, "N/m^3", open_low=True))])
+    given = {"cohesion": cohesion, "friction_angle": friction_angle}
+    problems = [problem(name, value, ALLOWED[name]) for name, value in given.items()]
+    refuse("passive_pressure", [*problems, problem("unit_weight", unit_weight, _UNIT_WEIGHT)])
     root = math.tan(math.pi / 4 + friction_angle / 2)
     return PassivePressure(2.0 * cohesion * root, root * root * unit_weight)
 

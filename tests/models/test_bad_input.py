@@ -130,6 +130,10 @@ PUBLIC: dict[str, tuple[Any, dict[str, Good]]] = {
         PRESETS["small_wheel_sand"].soil,
         {**SIZE, **{name: SOIL[name] for name in ("friction_angle", "rebound", "slip_modulus", "cohesion")}},
     ),
+    "passive_pressure": (
+        soil.passive_pressure,
+        {"cohesion": from_0(100.0), "friction_angle": from_0(0.5), "unit_weight": above(1.6e4)},
+    ),
     "BernsteinGoriatchkin": (soil.BernsteinGoriatchkin, {**EXPONENT, "modulus": from_0(1e6)}),
     "Bekker": (
         soil.Bekker, {**EXPONENT, "cohesive_modulus": from_0(1e3), "frictional_modulus": from_0(1e6)}
