@@ -20,7 +20,7 @@ from hil.cli.check import check, devices, open_foreign, recover, replay, verify
 from hil.cli.client import command, keys
 from hil.cli.configs import configs, rover
 from hil.cli.design import optimise, sensitivity
-from hil.cli.energy import activity, energy, path
+from hil.cli.energy import activity, energy, path, ruts
 from hil.cli.identify import identify, validate
 from hil.cli.init import init
 from hil.cli.operate import jog, operate, valve
@@ -70,7 +70,7 @@ _GROUPS: dict[str, tuple[Callable[..., None] | typer.Typer, ...]] = {
     "Run": (run_config, trial, campaign, sweep, sensitivity, optimise, drawbar, slope),
     "Rig": (check, devices, calibrate, jog, valve, operate, command, keys),
     "Runs": (runs, note, report, compare, export, render, view, verify, replay, recover),
-    "Analysis": (energy, path, activity, identify, validate, open_foreign),
+    "Analysis": (energy, path, activity, ruts, identify, validate, open_foreign),
     "Your own parts": (configs, init, rover, serve, sim),
     "Machine": (bench, faults, explain),
 }

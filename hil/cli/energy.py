@@ -3,17 +3,21 @@
 `hil path`: the path of least energy between two places of a scan.
 
 `hil activity`: energy, power and battery of a plan of activities.
+
+`hil ruts`: ruts of a run, from the scan before it and one after it.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
-from hil.cli.run_options import AsJson, ConfigOptions, Out, progress, with_groups
+from hil.cli.run_options import AsJson, ConfigOptions, Out, Unverified, progress, with_groups
 from hil.cli.terminal import show, usage_errors, write_folded
 
 _MOST_ANGLES = 10_000
@@ -250,3 +254,47 @@ def activity(
         )
     write_folded("feasible" if not result.problems else "not feasible: " + "; ".join(result.problems))
     write_folded(f"run folder: {folder}")
+
+
+def ruts(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run on a scan.")],
+    after: Annotated[Path, typer.Argument(metavar="AFTER", help="Scan after the run, in units and axes of the first.")],
+    spacing: Annotated[
+        float, typer.Option("--spacing", min=0.01, max=1.0, help="Of the nodes of its height map [m].")
+    ] = 0.05,
+    out: Out = None,
+    unverified: Unverified = False,
+    as_json: AsJson = False,
+) -> None:
+    """Depth and volume of the ruts of a run, from the scan before it and one after it: table, figure, JSON."""
+    from hil.analysis.dataset import UnverifiedRunError
+    from hil.analysis.ruts import draw_ruts, measure_ruts
+    from hil.config.files import write_whole
+    from hil.experiments.drawing import write_figure
+    from hil.recording import RecordError
+    from hil.recording.run_folder import run_folder
+
+    with usage_errors(RecordError, UnverifiedRunError):
+        found = measure_ruts(run, after, spacing, unverified=unverified)
+        folder = run_folder(out, found.name, "ruts")
+    write_figure(draw_ruts(found), folder / "ruts.png", "ruts", {"run": found.name}, 100)
+    write_whole(folder / "ruts.json", json.dumps(found.as_json(), allow_nan=False, indent=1))
+    if as_json:
+        print(json.dumps(found.as_json(), allow_nan=False))
+        return
+    table = Table("track of", "depth [mm]", "by the model", "deepest", "volume [l]", "heaps [l]")
+    for rut in found.wheels:
+        numbers = (_with_interval(rut.depth_m, 1e3, 1), f"{1e3 * rut.model_m:.1f}", f"{1e3 * rut.deepest_m:.1f}")
+        volumes = _with_interval(rut.volume_m3, 1e3, 2), _with_interval(rut.heaps_m3, 1e3, 2)
+        table.add_row(rut.wheel.replace("_", " "), *numbers, *volumes)
+    show(table)
+    placed = found.registration
+    shift = ", ".join(
+        f"{1e3 * move:.1f} ± {1e3 * u95:.1f}" for move, u95 in zip(placed.shift_m, placed.u95, strict=False)
+    )
+    write_folded(f"later scan moved by {shift} mm, noise of a node {1e3 * placed.noise_m:.1f} mm")
+    write_folded(f"folder: {folder}")
+
+
+def _with_interval(value: tuple[float, float], scale: float, digits: int) -> str:
+    return f"{scale * value[0]:.{digits}f} ± {scale * value[1]:.{digits}f}"

@@ -13,7 +13,7 @@ from models.kernels.bound import BoundApart, BoundArguments, call_at, unpack
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.plant.plate_truth import make_plate_truth, note_plate
 from models.sensors.disturbance import SensorDisturbances, SnapBack, disturb, snapped
-from models.sensors.piezo import TRIANGLE, Piezo, PiezoState, sample, sample_links, sample_pair
+from models.sensors.piezo import TRIANGLE, Piezo, PiezoState, has_one_plate, sample, sample_links, sample_pair
 from models.vehicle import Scene, VehicleState
 
 RING = 1 << 14  # samples kept, half a second at 30 kHz
@@ -269,8 +269,8 @@ def _note_contact(
     for force in state.obstacle.force:
         total += force
     log.ground_truth[PEAK] = max(log.ground_truth[PEAK], total)
-    one_plate = sensing is not None and (log.volts.shape[1] == TRIANGLE or sensing.piezo.rear_reach > 0.0)
-    watched = range(STARBOARD if one_plate else PORT, state.obstacle.force.size)
+    alone = sensing is not None and has_one_plate(sensing.piezo, log.volts.shape[1])
+    watched = range(STARBOARD if alone else PORT, state.obstacle.force.size)
     if log.counts[HIT] == 0:
         touched, since = False, 0.0
         for wheel in watched:

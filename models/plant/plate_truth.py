@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.kernels.compiled import FloatArray, kernel
-from models.sensors.piezo import TRIANGLE, Piezo, bearing_shares, left_share
+from models.sensors.piezo import TRIANGLE, Piezo, bearing_shares, has_one_plate, left_share
 
 # The contact is over when the load has stayed below this share of its largest value for this time.
 OVER_SHARE, OVER_S = 0.05, 0.02
@@ -72,8 +72,7 @@ def note_plate(
         end_s: its end [s].
         dt: its length [s].
     """
-    links = piezo.rear_reach > 0.0
-    pair = plate.size != CHANNELS + TRIANGLE and not links
+    pair = not has_one_plate(piezo, plate.size - CHANNELS)
     now = loads[1] + (loads[0] if pair else 0.0)
     before = last[1] + (last[0] if pair else 0.0)
     if np.isnan(plate[ONSET]):
@@ -95,7 +94,7 @@ def note_plate(
     if pair:
         plate[CHANNELS] = max(plate[CHANNELS], loads[0])
         plate[CHANNELS + 1] = max(plate[CHANNELS + 1], loads[1])
-    elif links:
+    elif piezo.rear_reach > 0.0:
         left = left_share(piezo.place, across)
         plate[CHANNELS] = max(plate[CHANNELS], now * left)
         plate[CHANNELS + 1] = max(plate[CHANNELS + 1], now * (1.0 - left))

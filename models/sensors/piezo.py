@@ -133,31 +133,30 @@ def shares_of(place: FloatArray, across: float, up: float) -> FloatArray:
     anywhere = Range(-math.inf, math.inf, "m")
     place = finite_array("piezo", "place", place, anywhere)
     refuse("piezo", [problem("across", across, anywhere), problem("up", up, anywhere), _in_line(place)])
-    out = np.zeros(TRIANGLE)
-    _shares(place, across, up, out)
-    return out
+    return np.array(_shares(place, across, up))
 
 
 @kernel
-def _shares(place: FloatArray, across: float, up: float, out: FloatArray) -> None:
+def has_one_plate(piezo: Piezo, channels: int) -> bool:
+    """Whether all channels bear the load of one plate: those of a triangle and of rear links; a bumper has its own."""
+    return channels == TRIANGLE or piezo.rear_reach > 0.0
+
+
+@kernel
+def _shares(place: FloatArray, across: float, up: float) -> tuple[float, float, float]:
     ax, ay = place[1, 0] - place[0, 0], place[1, 1] - place[0, 1]
     bx, by = place[2, 0] - place[0, 0], place[2, 1] - place[0, 1]
     px, py = across - place[0, 0], up - place[0, 1]
     area = ax * by - ay * bx
-    out[1] = (px * by - py * bx) / area
-    out[2] = (ax * py - ay * px) / area
-    out[0] = 1.0 - out[1] - out[2]
+    second, third = (px * by - py * bx) / area, (ax * py - ay * px) / area
+    return 1.0 - second - third, second, third
 
 
 @kernel
 def bearing_shares(place: FloatArray, across: float, up: float) -> tuple[float, float, float]:
     """Part of the load that each sensor of a triangle bears, a lifted one none, for a point on the plate."""
-    ax, ay = place[1, 0] - place[0, 0], place[1, 1] - place[0, 1]
-    bx, by = place[2, 0] - place[0, 0], place[2, 1] - place[0, 1]
-    px, py = across - place[0, 0], up - place[0, 1]
-    area = ax * by - ay * bx
-    left, right = (px * by - py * bx) / area, (ax * py - ay * px) / area
-    first, second, third = max(1.0 - left - right, 0.0), max(left, 0.0), max(right, 0.0)
+    first, second, third = _shares(place, across, up)
+    first, second, third = max(first, 0.0), max(second, 0.0), max(third, 0.0)
     whole = first + second + third
     return first / whole, second / whole, third / whole
 
@@ -192,10 +191,9 @@ def sample(
         disturbance: of this sample, or None.
     """
     load = _rung(piezo, state.shield[0], through_structure(disturbance, 0, force, dt), dt)
-    _shares(piezo.place, across, up, out)
-    whole = max(out[0], 0.0) + max(out[1], 0.0) + max(out[2], 0.0)
+    shares = bearing_shares(piezo.place, across, up)
     for i in range(TRIANGLE):
-        volts = piezo.sensitivity[i] * load * max(out[i], 0.0) / whole
+        volts = piezo.sensitivity[i] * load * shares[i]
         out[i] = _reading(piezo, state, disturbance, i, volts, dt, noise[i])
 
 

@@ -62,6 +62,7 @@ NOT_RUN = {
     r"hil --install-completion": "writes into the shell's files of this user: tests/hil/cli/test_cli_exits.py",
     r"pytest textline": "of a package that is written first: tests/test_example_package.py",
     r"hil (sensitivity|optimise) .*": "hundreds of runs: tests/hil/campaign/test_sensitivity.py, test_optimisation.py",
+    r"hil ruts .*": "needs a scan after the run: tests/hil/analysis/test_ruts.py",
     r"hil sweep .*": "a hundred runs each: tests/hil/campaign/test_sweep.py",
     r"hil check sim_impact --set clock=realtime": "measures the machine: tests/hil/cli/test_cli_bring_up.py",
     r"hil (check|operate|trial) mars_dome.*": "needs that rig: its devices at the protocol level in tests/protocol",
