@@ -244,7 +244,7 @@ class HeightDifference:
         away, _ = _nearest(np.concatenate(tracks), self.place)
         free = away > width
         if free.sum() < _FEWEST_NODES:
-            allowed = f"at least {_FEWEST_NODES}: a scan that reaches farther to both sides of the ruts, or a smaller --spacing"
+            allowed = f"at least {_FEWEST_NODES}: a scan that reaches farther to both sides, or a smaller --spacing"
             raise _refused("AFTER", f"{name}: {free.sum()} nodes next to the ruts and on the earlier scan", allowed)
         self._middle = np.array([*self.place.mean(axis=0), self._height.mean()])
         self._register(free)

@@ -258,7 +258,7 @@ def activity(
 
 def ruts(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run on a scan.")],
-    after: Annotated[Path, typer.Argument(metavar="AFTER", help="Scan after the run, in units and axes of the first.")],
+    after: Annotated[Path, typer.Argument(metavar="AFTER", help="Scan after it, in units and axes of the first.")],
     spacing: Annotated[
         float, typer.Option("--spacing", min=0.01, max=1.0, help="Of the nodes of its height map [m].")
     ] = 0.05,
