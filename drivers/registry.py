@@ -12,7 +12,7 @@ from typing import Any
 
 from drivers.device_sections import DeviceSection, Role
 from drivers.dimetix.entry import DIMETIX
-from drivers.driver_type import DaqType, DriverType, DrivesType, InstrumentType, LoadsType, ServosType, ValvesType
+from drivers.driver_type import DaqType, DriverType, DrivesType, LoadsType, ServosType, ValvesType
 from drivers.extensions import DRIVERS, ExtensionError, installed_names, load_installed
 from drivers.modbus.entry import MODBUS, MODBUS_JOINTS, MODBUS_LOADS
 from drivers.natnet.entry import NATNET
@@ -85,13 +85,6 @@ def servos_driver(section: DeviceSection) -> ServosType[Any]:
     """The driver of checked servos."""
     driver = driver_of(section)
     assert isinstance(driver, ServosType)
-    return driver
-
-
-def instrument_driver(section: DeviceSection) -> InstrumentType[Any]:
-    """The driver of a checked instrument of motion."""
-    driver = driver_of(section)
-    assert isinstance(driver, InstrumentType)
     return driver
 
 

@@ -174,7 +174,7 @@ def test_too_slow_a_line_for_its_load_cell_is_refused(installed):
 # Its driver of an instrument against its own simulated device, by a line in virtual time.
 READ_ANGLES = """
 from pathlib import Path
-from drivers.registry import instrument_driver
+from drivers.registry import driver_of
 from drivers.sim.protocol.line import Line
 from drivers.sim.protocol.plant_ports import PlantPorts
 from drivers.sim.virtual.host import VirtualHost
@@ -193,7 +193,7 @@ class Encoders:
     def since(self, sequence):
         return [(1, time.now_ns, tuple(0.01 * place for place in range(len(joints))))]
 
-kind, host = instrument_driver(section), VirtualHost(time)
+kind, host = driver_of(section), VirtualHost(time)
 port = kind.simulated_ports(section, setup, PlantPorts(None, None, None, {"joints": Encoders()}))["textangles"]
 line = Line(Path("/dev/a"), port.device, port.baud, port.turnaround_ns, host.terminal)
 VirtualLines(time, {"a": line}, host.ports)

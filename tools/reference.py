@@ -22,7 +22,7 @@ from drivers.registry import BUILT_IN
 from drivers.reported import StatusTable
 from hil.config import load_config
 from hil.config.error_messages import KINDS, allowed, resolved, whole_schema
-from hil.config.operator_settings import default_of, is_section, keys_of, kinds_of
+from hil.config.operator_settings import default_of, keys_of, kinds_of
 from hil.experiments.base import Experiment
 from hil.experiments.registry import BUILT_IN as EXPERIMENTS
 from hil.experiments.summary_table import EVERY_RUN, SummaryKey
@@ -101,7 +101,11 @@ def _sections(path: str, schema: Mapping[str, Any], when: str = "", note: str = 
     described = {key: value | given[key] for key, value in properties.items()}
     named = given.keys() - schema["properties"].keys() if schema.get("needed", True) else ()
     needed = (*schema.get("required", ()), *named)
-    rows = [_key_row(key, described[key], key in needed) for key in properties if not is_section(properties[key])]
+    rows = [
+        _key_row(key, described[key], key in needed)
+        for key in properties
+        if not {"properties", "discriminator"} & set(properties[key])
+    ]
     title = ", ".join(f"`{name}`" for name in path.split(", ")) if path else "At the top"
     words = " ".join(dict.fromkeys((_sentence(schema["description"]), *([_sentence(note)] if note else []))))
     head = ("key", "default; allowed", "what it is")

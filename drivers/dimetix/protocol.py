@@ -72,7 +72,6 @@ PER_M = 10_000  # a distance is in tenths of a millimetre
 LEAST_MS, MOST_MS = 10, 86_400_000  # between two measurements
 MESSAGE_BYTES = 14  # of a distance, sensor numbers of one digit
 LONGEST = 64
-BAUDS = (9600, 19200, 115200)
 # Errors of a command, not of a measurement.
 COMMAND_ERRORS = (203, 212, 220, 360, 361)
 TOO_WEAK = 255

@@ -38,7 +38,7 @@ class DimetixDevice(StreamingDevice):
         self._identity = identity
         self._parity, self._sensor = parity, sensor
         self._to_line: Callable[[bytes], bytes] = protocol.with_parity if parity else bytes
-        self._buffer, self._format = b"", 0
+        self._buffer = b""
         self._tracks = False
 
     def receive(self, data: bytes, began_ns: int, ended_ns: int) -> bytes:  # noqa: ARG002

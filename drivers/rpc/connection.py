@@ -55,7 +55,6 @@ END_HEADERS = 0x4
 PADDED = 0x8
 PRIORITY = 0x20
 CANCEL = 0x8
-REFUSED_STREAM = 0x7
 
 
 class ProtocolError(ConnectionError):

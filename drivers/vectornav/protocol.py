@@ -72,7 +72,6 @@ OUTPUT_OFF, OUTPUT_YMR, OUTPUT_IMU = 0, 14, 19  # of register 6
 # Register 30: neither counter nor state in the messages, check sums of 8 bits, errors are sent.
 PLAIN = (0, 0, 0, 0, 1, 1, 1)
 RATES_HZ = (1, 2, 4, 5, 10, 20, 25, 40, 50, 100, 200)
-BAUDS = (9600, 19200, 38400, 57600, 115200, 128000, 230400, 460800, 921600)
 IMU_BYTES = 110  # of a $VNIMU message
 LONGEST = 256  # bytes of a message
 UNCHECKED = "XX"

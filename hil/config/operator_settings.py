@@ -23,11 +23,6 @@ def keys_of(schema: Schema) -> dict[str, Any]:
     return {**schema["properties"], **named}
 
 
-def is_section(schema: Schema) -> bool:
-    """Whether a key holds a section, of one kind or of several."""
-    return "properties" in schema or "discriminator" in schema
-
-
 def kinds_of(schema: Schema) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """The sections that a key holds: none, one, one for each driver, or those of a list; suffix, driver, schema."""
     if "discriminator" in schema:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import msgspec
 import zmq
@@ -31,8 +31,8 @@ from hil.messages.operator_input import (
     Start,
     Stop,
 )
-from hil.operator.command_messages import Hello, Lease, LeaseState, Reply, Request, Seal, Status, read_reply
-from hil.operator.curve import prove, read_key_pair, read_public_key
+from hil.operator.command_messages import Hello, Lease, LeaseState, Reply, Request, Status
+from hil.operator.curve import Seal, prove, read_key_pair, read_public_key
 from hil.operator.runtime_folder import find_running, read_token
 
 # How long a reply may take [s].
@@ -326,3 +326,14 @@ def own_name(ending: str = "") -> str:
     """USER@COMPUTER as the name of a client, with an ending, cut to the length of a name."""
     plain = re.sub(r"[^A-Za-z0-9._@-]", "_", f"{getpass.getuser()}@{platform.node() or 'computer'}")
     return plain[: 30 - len(ending)] + ending
+
+
+_REPLIES: Final = msgspec.json.Decoder(Reply)
+
+
+def read_reply(content: bytes) -> Reply:
+    """Read a reply. Raises ValueError: it is none."""
+    try:
+        return _REPLIES.decode(content)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise ValueError(f"no reply: {error}") from None

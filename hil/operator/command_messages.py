@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import re
 import secrets
 import unicodedata
 from collections import Counter
@@ -16,17 +13,13 @@ import msgspec
 
 from hil.messages.fault import CONSOLE_SILENT_NS
 from hil.messages.operator_input import EStop, LeaseChange, OperatorRequest, RefusedCommands, Stop, command_to_bytes
+from hil.operator.curve import CODE_BYTES, Seal
 
 # Longest request [bytes].
 MOST_REQUEST_BYTES = 4096
-# Names of keys, which are names of files.
-KEY_NAME = re.compile(r"[A-Za-z0-9._@-]{1,30}")
-KEY_NAME_ALLOWED = "1 to 30 of letters, digits and . _ @ -"
 # Names of clients: who holds the lease, and its key, fit into the detail of an event.
 MOST_NAME_LETTERS, MOST_NAME_BYTES = 30, 48
 CLIENT_NAME_ALLOWED = "1 to 30 of letters and digits of any language, spaces inside and . _ @ -, 48 bytes"
-# Length of the code in front of a message, where clients prove that they know the token [bytes].
-CODE_BYTES = hashlib.sha256().digest_size
 
 Refusal: TypeAlias = Literal[
     "not_authenticated", "too_long", "malformed", "no_session", "replayed", "too_many", "no_lease", "lease_held",
@@ -136,7 +129,6 @@ class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 _REQUESTS: Final = msgspec.json.Decoder(Request)
-_REPLIES: Final = msgspec.json.Decoder(Reply)
 
 
 def read_request(content: bytes) -> Request:
@@ -145,41 +137,6 @@ def read_request(content: bytes) -> Request:
         return _REQUESTS.decode(content)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(f"no request: {error}") from None
-
-
-def read_reply(content: bytes) -> Reply:
-    """Read a reply. Raises ValueError: it is none."""
-    try:
-        return _REPLIES.decode(content)
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise ValueError(f"no reply: {error}") from None
-
-
-class Seal:
-    """Puts a code in front of messages in one direction that only somebody with the token can make.
-
-    Args:
-        token: the secret that both ends know; None: the connection itself is encrypted and authenticated.
-        direction: request or reply, so that none can be returned as the other.
-    """
-
-    def __init__(self, token: bytes | None, direction: Literal["request", "reply"]) -> None:
-        self._token, self._direction = token, direction.encode()
-
-    def closed(self, content: bytes) -> bytes:
-        """The message with its code in front."""
-        return content if self._token is None else self._code(content) + content
-
-    def opened(self, frame: bytes) -> bytes | None:
-        """The message; None: its code is wrong."""
-        if self._token is None:
-            return frame
-        code, content = frame[:CODE_BYTES], frame[CODE_BYTES:]
-        return content if hmac.compare_digest(code, self._code(content)) else None
-
-    def _code(self, content: bytes) -> bytes:
-        assert self._token is not None
-        return hmac.digest(self._token, self._direction + content, "sha256")
 
 
 # A client that asks for the lease is shown to its holder for so long; it asks again while somebody waits there [ns].

@@ -1,4 +1,4 @@
-"""CURVE keys: who may connect to a socket that other computers reach.
+"""Who may connect to a socket: CURVE keys of other computers, and the code that only a client with the token can make.
 
 A key pair is two files in the form of ZeroMQ certificates: NAME.key_secret, which stays on its computer, and NAME.key,
 which is copied to the computer at the other end.
@@ -6,15 +6,16 @@ which is copied to the computer at the other end.
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
+import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import zmq
 from zmq.auth import load_certificate
 from zmq.utils import z85
-
-from hil.operator.command_messages import KEY_NAME, KEY_NAME_ALLOWED
 
 PUBLIC, SECRET = ".key", ".key_secret"
 # Where ZeroMQ asks whether a client may connect (RFC 27, ZAP).
@@ -170,3 +171,37 @@ def prove(socket: zmq.Socket[Any], own: KeyPair, server: bytes) -> None:
     socket.setsockopt(zmq.CURVE_SERVERKEY, server)
     socket.setsockopt(zmq.CURVE_PUBLICKEY, own.public)
     socket.setsockopt(zmq.CURVE_SECRETKEY, own.secret)
+
+
+# Names of keys, which are names of files.
+KEY_NAME = re.compile(r"[A-Za-z0-9._@-]{1,30}")
+KEY_NAME_ALLOWED = "1 to 30 of letters, digits and . _ @ -"
+# Length of the code in front of a message, where clients prove that they know the token [bytes].
+CODE_BYTES = hashlib.sha256().digest_size
+
+
+class Seal:
+    """Puts a code in front of messages in one direction that only somebody with the token can make.
+
+    Args:
+        token: the secret that both ends know; None: the connection itself is encrypted and authenticated.
+        direction: request or reply, so that none can be returned as the other.
+    """
+
+    def __init__(self, token: bytes | None, direction: Literal["request", "reply"]) -> None:
+        self._token, self._direction = token, direction.encode()
+
+    def closed(self, content: bytes) -> bytes:
+        """The message with its code in front."""
+        return content if self._token is None else self._code(content) + content
+
+    def opened(self, frame: bytes) -> bytes | None:
+        """The message; None: its code is wrong."""
+        if self._token is None:
+            return frame
+        code, content = frame[:CODE_BYTES], frame[CODE_BYTES:]
+        return content if hmac.compare_digest(code, self._code(content)) else None
+
+    def _code(self, content: bytes) -> bytes:
+        assert self._token is not None
+        return hmac.digest(self._token, self._direction + content, "sha256")

@@ -198,8 +198,6 @@ class _CylinderFit(NamedTuple):
 
     slope: FittedValue  # by the pressure difference [N/Pa or N m/Pa], with its interval
     offset: float  # at no pressure [N or N m]: friction, and what the zero left
-    steps: int  # how many there were
-    largest_error: float  # of a step from the line [N or N m]
 
 
 def pressure_steps(pressure_Pa: Floats, rate_hz: float) -> list[Step]:
@@ -244,7 +242,7 @@ def fit_steps(steps: Sequence[Step], loads: Sequence[float]) -> _CylinderFit:
         raise CalibrationError(
             f"a slope with a 95 % interval of {share:.0%} from {len(steps)} steps, allowed: {WIDEST:.0%}; record more"
         )
-    return _CylinderFit(FittedValue(float(slope), u95), float(offset), len(steps), float(np.abs(left).max()))
+    return _CylinderFit(FittedValue(float(slope), u95), float(offset))
 
 
 def joint_torques_Nm(steps: Sequence[Step], wheel_load_N: Floats, rise_mprad: Floats) -> list[float]:

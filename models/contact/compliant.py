@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from models.checks import Range, problem, refuse
-from models.contact.ground import GroundContact
 from models.contact.laws import HERTZ, KELVIN_VOIGT, VISCO_ELASTIC, Law, law_problems, press
 from models.contact.profile_contact import ProfileContact
 from models.contact.rim import rim_contact
+from models.contact.wheel_slots import GroundContact
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Workspace
 from models.rover.factor import add_sliding

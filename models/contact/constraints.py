@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from models.contact.ground import GroundContact
 from models.contact.rim import rim_contact
+from models.contact.wheel_slots import GroundContact
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.dynamics import Workspace, fill_mass_matrix, make_work, place_bodies
 from models.rover.factor import add_scaled, factorise, half_solve, solve

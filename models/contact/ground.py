@@ -5,23 +5,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from models.contact.linear_stresses import LinearStresses, push_linear
-from models.contact.ruts import (
-    Regions,
-    Ruts,
-    deepest_before,
-    dug_before,
-    leave,
-    mixed_constants,
-    mixed_resultant,
-)
+from models.contact.ruts import Regions, Ruts, resultant_by_place
 from models.contact.wheel_slots import (
     BULLDOZING,
     COSINE,
     DAMPING,
-    DUG,
     FORWARD,
     HEADING,
     LEFT,
@@ -29,7 +18,6 @@ from models.contact.wheel_slots import (
     MODULUS,
     NORMAL,
     ROLLING,
-    SCRATCH,
     SIDE,
     SIDEWAYS,
     SINE,
@@ -37,6 +25,7 @@ from models.contact.wheel_slots import (
     SLOWEST,
     TRACTION,
     UP,
+    GroundContact,
 )
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Workspace
@@ -44,10 +33,8 @@ from models.rover.factor import add_damping_both_ways, add_scaled
 from models.rover.points import body_position, cross, dot, spread_wrench, to_base, vector
 from models.rover.reduction import Chain
 from models.terrain.surface import Terrain, contact_plane
-from models.wheel import rut
-from models.wheel.kernels import SLIP_MODULUS, bulldozing, flexible_resultant, resultant
-from models.wheel.packed import DIGGING, FLEXIBLE, VARIANT, XU
-from models.wheel.shear_law import dug_after, on_dug
+from models.wheel.kernels import SLIP_MODULUS, flexible_resultant
+from models.wheel.packed import FLEXIBLE, VARIANT, XU
 from models.wheel.traction import against_travel, fading, shear_soil, slip_and_slide
 
 
@@ -78,30 +65,6 @@ class Ground(NamedTuple):
     regions: Regions | None = None
     linear: LinearStresses | None = None
     each: FloatArray | None = None
-
-
-class GroundContact(NamedTuple):
-    """Readings of every wheel (wheels,): force along the ground's normal [N], sinkage [m], slip [-], drawbar pull [N].
-
-    The sinkage is the hub's: radius less its height over the ground; a flexible wheel's deflection is part of it.
-
-    And one state, `shear` (wheels, 3): how far the soil under it is sheared [m], along the heading and to its left, and
-    how far slip has dug it [-] (models.wheel.shear_law). `scratch`
-    (wheels, HAND) passes values between the stages of `push_ground`.
-    """
-
-    vertical: FloatArray
-    sinkage: FloatArray
-    slip: FloatArray
-    pull: FloatArray
-    shear: FloatArray
-    scratch: FloatArray
-
-
-def make_ground_contact(wheels: int) -> GroundContact:
-    """Allocate the readings of `wheels` wheels."""
-    vertical, sinkage, slip, pull = np.zeros((4, wheels))
-    return GroundContact(vertical, sinkage, slip, pull, np.zeros((wheels, 3)), np.zeros((wheels, SCRATCH)))
 
 
 @kernel
@@ -279,8 +242,8 @@ def _press_row(
         share = _share_ahead(ground, contact.shear[wheel, 0], out[FORWARD])
         normal, cosine, sine, out[LIMIT] = flexible_resultant(own, contact.sinkage[wheel], share)
     else:
-        normal, cosine, sine, out[LIMIT], pushed = _by_place(
-            chain, ground, own, ground.regions, q, wheel, dt, contact, work
+        normal, cosine, sine, out[LIMIT], pushed = resultant_by_place(
+            chain, ground.ruts, ground.slip_speed, own, ground.regions, q, wheel, dt, contact, work
         )
         out[BULLDOZING] = fading(pushed, out[FORWARD], ground.slip_speed)
     normal *= max(0.0, 1.0 - ground.damping * out[SINKING])
@@ -295,92 +258,6 @@ def _share_ahead(ground: Ground, sheared: float, forward: float) -> float:
     """
     share = min(max(sheared / ground.shear_displacement, -1.0), 1.0)
     return share * forward / math.sqrt(forward * forward + ground.slip_speed * ground.slip_speed)
-
-
-@kernel
-def _by_place(
-    chain: Chain,
-    ground: Ground,
-    own: FloatArray,
-    regions: Regions | None,
-    q: FloatArray,
-    wheel: int,
-    dt: float,
-    contact: GroundContact,
-    work: Workspace,
-) -> tuple[float, float, float, float, float]:
-    """Of the soil, or of the soils at the wheel's place, dug by slip where it is dug (models.wheel.shear_law)."""
-    if regions is None:  # decided at compile time: one soil everywhere costs nothing
-        return _resultant(chain, ground, own, ground.ruts, q, wheel, dt, contact, work)
-    x, y, _ = body_position(q, work, chain.wheel_body[wheel])
-    sinkage, dug = contact.sinkage[wheel], 0.0
-    modulus, digging = mixed_constants(regions, own, wheel, x, y)
-    contact.scratch[wheel, MODULUS] = modulus
-    if digging > 0.0:
-        dug = _dig(ground, own, modulus, sinkage, wheel, dt, contact)
-    return mixed_resultant(regions, own, wheel, x, y, sinkage, dug)
-
-
-@kernel
-def _dig(
-    ground: Ground, own: FloatArray, modulus: float, sinkage: float, wheel: int, dt: float, contact: GroundContact
-) -> float:
-    """D under a wheel at the end of the step."""
-    out = contact.scratch[wheel]
-    moved = dt * max(abs(out[FORWARD]), abs(out[ROLLING]))
-    slip = slip_by_speeds(ground, out)
-    contact.shear[wheel, DUG] = dug_after(own, contact.shear[wheel, DUG], slip, modulus, sinkage, moved)
-    return float(contact.shear[wheel, DUG])
-
-
-@kernel
-def slip_by_speeds(ground: Ground, out: FloatArray) -> float:
-    """Slip [-] of the wheel that `look` has looked at."""
-    slip, _, _ = slip_and_slide(out[FORWARD], out[SIDEWAYS], out[ROLLING], ground.slip_speed)
-    return slip
-
-
-@kernel
-def _slip_modulus(
-    ground: Ground, regions: Regions | None, scratch: FloatArray, per_modulus: float
-) -> tuple[float, float]:
-    """Slip modulus of the soil under a wheel, and one over it."""
-    if regions is None:
-        return ground.wheel[SLIP_MODULUS], per_modulus
-    return scratch[MODULUS], 1.0 / scratch[MODULUS]
-
-
-@kernel
-def _resultant(
-    chain: Chain,
-    ground: Ground,
-    own: FloatArray,
-    ruts: Ruts | None,
-    q: FloatArray,
-    wheel: int,
-    dt: float,
-    contact: GroundContact,
-    work: Workspace,
-) -> tuple[float, float, float, float, float]:
-    """models.wheel.kernels.resultant on fresh soil, models.wheel.rut.resultant in ruts, and bulldozing."""
-    sinkage, dug = contact.sinkage[wheel], 0.0
-    deep = sinkage  # below the soil ahead
-    if ruts is None:  # decided at compile time: fresh soil costs nothing
-        normal, cosine, sine, limit = resultant(own, sinkage)
-        if own[DIGGING] > 0.0:
-            dug = _dig(ground, own, own[SLIP_MODULUS], sinkage, wheel, dt, contact)
-    else:
-        x, y, _ = body_position(q, work, chain.wheel_body[wheel])
-        before = deepest_before(ruts, x, y)
-        deep -= rut.ground(own, before)
-        if own[DIGGING] > 0.0:  # a wheel above the bottom of a rut digs nothing
-            reached = sinkage if deep > 0.0 else 0.0
-            dug = max(dug_before(ruts, x, y), _dig(ground, own, own[SLIP_MODULUS], reached, wheel, dt, contact))
-        leave(ruts, wheel, x, y, max(before, sinkage), dug)
-        normal, cosine, sine, limit = rut.resultant(own, sinkage, before)
-    if own[DIGGING] > 0.0:
-        normal, limit = on_dug(own, dug, normal, limit)
-    return normal, cosine, sine, limit, bulldozing(own, deep)
 
 
 @kernel
@@ -407,7 +284,7 @@ def _shear(
     sideways = scratch[SIDEWAYS] - chain.wheel_radius[wheel] * leaning
     slip, slide, reference = slip_and_slide(scratch[FORWARD], sideways, scratch[ROLLING], SLOWEST)
     contact.slip[wheel] = slip * min(1.0, reference * per_slip_speed)
-    modulus, per_modulus = _slip_modulus(ground, ground.regions, scratch, per_modulus)
+    modulus, per_modulus = slip_modulus(ground, ground.regions, scratch, per_modulus)
     scratch[TRACTION], scratch[SIDE], slope = shear_soil(
         ground.wheel, sheared, slip, slide, reference, scratch[LIMIT], modulus, (per_modulus, per_displacement),
         ground.shear_damping, dt,
@@ -419,19 +296,9 @@ def _shear(
 def _push(chain: Chain, terrain: Terrain, wheel: int, contact: GroundContact, work: Workspace) -> None:
     """Apply all forces of a wheel at its contact, the normal force included."""
     body, radius, scratch = chain.wheel_body[wheel], chain.wheel_radius[wheel], contact.scratch[wheel]
-    heading, left, up, centre = (
-        vector(scratch, HEADING),
-        vector(scratch, LEFT),
-        _up(terrain, scratch, work),
-        work.place[body],
-    )
-    cosine, sine, normal, traction, side = (
-        scratch[COSINE],
-        scratch[SINE],
-        scratch[NORMAL],
-        scratch[TRACTION],
-        scratch[SIDE],
-    )
+    heading, left, up = vector(scratch, HEADING), vector(scratch, LEFT), _up(terrain, scratch, work)
+    centre, cosine, sine = work.place[body], scratch[COSINE], scratch[SINE]
+    normal, traction, side = scratch[NORMAL], scratch[TRACTION], scratch[SIDE]
     contact.vertical[wheel] = normal * cosine + traction * sine
     contact.pull[wheel] = traction * cosine - normal * sine - scratch[BULLDOZING]
     if contact.sinkage[wheel] <= 0.0:
@@ -469,3 +336,13 @@ def _normal(terrain: Terrain, scratch: FloatArray, work: Workspace) -> tuple[flo
         cosine * up[1] - sine * scratch[HEADING + 1],
         cosine * up[2] - sine * scratch[HEADING + 2],
     )
+
+
+@kernel
+def slip_modulus(
+    ground: Ground, regions: Regions | None, scratch: FloatArray, per_modulus: float
+) -> tuple[float, float]:
+    """Slip modulus of the soil under a wheel, and one over it."""
+    if regions is None:
+        return ground.wheel[SLIP_MODULUS], per_modulus
+    return scratch[MODULUS], 1.0 / scratch[MODULUS]

@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from models.contact.cones import AXES, Cones, make_cones
-from models.contact.ground import GroundContact
 from models.contact.rebound import NEWTON, Impact, Rebound, address_of_find_impulses, make_rebound
+from models.contact.wheel_slots import GroundContact
 from models.kernels.bound import call_with
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.dynamics import Workspace

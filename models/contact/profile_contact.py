@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from models.checks import Range, problem, refuse
-from models.contact.ground import GroundContact
 from models.contact.laws import Law, press
+from models.contact.wheel_slots import GroundContact
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.dynamics import Workspace
 from models.rover.factor import add_sliding

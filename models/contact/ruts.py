@@ -23,12 +23,18 @@ from typing import NamedTuple
 import numpy as np
 
 from models.checks import Range, finite_array, problem, refuse
+from models.contact.wheel_slots import DUG as DUG_BY
+from models.contact.wheel_slots import FORWARD, MODULUS, ROLLING, SIDEWAYS, GroundContact
 from models.kernels.compiled import FloatArray, IntArray, kernel
+from models.rover.dynamics import Workspace
+from models.rover.points import body_position
+from models.rover.reduction import Chain
 from models.rover.rover import Rover
-from models.wheel import Soil
+from models.wheel import Soil, rut
 from models.wheel.kernels import SLIP_MODULUS, bulldozing, resultant
 from models.wheel.packed import DIGGING
-from models.wheel.shear_law import on_dug
+from models.wheel.shear_law import dug_after, on_dug
+from models.wheel.traction import slip_and_slide
 
 # A cell is shorter than a wheel's contact; cells along each side: much longer than any rover.
 SPACING = 0.02  # m
@@ -318,3 +324,80 @@ def _resultant_dug(p: FloatArray, sinkage: float, dug: float) -> tuple[float, fl
     normal, cosine, sine, limit = resultant(p, sinkage)
     normal, limit = on_dug(p, dug, normal, limit)
     return normal, cosine, sine, limit
+
+
+@kernel
+def resultant_by_place(
+    chain: Chain,
+    ruts: Ruts | None,
+    slip_speed: float,
+    own: FloatArray,
+    regions: Regions | None,
+    q: FloatArray,
+    wheel: int,
+    dt: float,
+    contact: GroundContact,
+    work: Workspace,
+) -> tuple[float, float, float, float, float]:
+    """Of the soil, or of the soils at the wheel's place, dug by slip where it is dug (models.wheel.shear_law)."""
+    if regions is None:  # decided at compile time: one soil everywhere costs nothing
+        return _resultant(chain, slip_speed, own, ruts, q, wheel, dt, contact, work)
+    x, y, _ = body_position(q, work, chain.wheel_body[wheel])
+    sinkage, dug = contact.sinkage[wheel], 0.0
+    modulus, digging = mixed_constants(regions, own, wheel, x, y)
+    contact.scratch[wheel, MODULUS] = modulus
+    if digging > 0.0:
+        dug = _dig(slip_speed, own, modulus, sinkage, wheel, dt, contact)
+    return mixed_resultant(regions, own, wheel, x, y, sinkage, dug)
+
+
+@kernel
+def _dig(
+    slip_speed: float, own: FloatArray, modulus: float, sinkage: float, wheel: int, dt: float, contact: GroundContact
+) -> float:
+    """D under a wheel at the end of the step."""
+    out = contact.scratch[wheel]
+    moved = dt * max(abs(out[FORWARD]), abs(out[ROLLING]))
+    slip = slip_by_speeds(slip_speed, out)
+    contact.shear[wheel, DUG_BY] = dug_after(own, contact.shear[wheel, DUG_BY], slip, modulus, sinkage, moved)
+    return float(contact.shear[wheel, DUG_BY])
+
+
+@kernel
+def slip_by_speeds(slip_speed: float, out: FloatArray) -> float:
+    """Slip [-] of the wheel that `look` has looked at."""
+    slip, _, _ = slip_and_slide(out[FORWARD], out[SIDEWAYS], out[ROLLING], slip_speed)
+    return slip
+
+
+@kernel
+def _resultant(
+    chain: Chain,
+    slip_speed: float,
+    own: FloatArray,
+    ruts: Ruts | None,
+    q: FloatArray,
+    wheel: int,
+    dt: float,
+    contact: GroundContact,
+    work: Workspace,
+) -> tuple[float, float, float, float, float]:
+    """models.wheel.kernels.resultant on fresh soil, models.wheel.rut.resultant in ruts, and bulldozing."""
+    sinkage, dug = contact.sinkage[wheel], 0.0
+    deep = sinkage  # below the soil ahead
+    if ruts is None:  # decided at compile time: fresh soil costs nothing
+        normal, cosine, sine, limit = resultant(own, sinkage)
+        if own[DIGGING] > 0.0:
+            dug = _dig(slip_speed, own, own[SLIP_MODULUS], sinkage, wheel, dt, contact)
+    else:
+        x, y, _ = body_position(q, work, chain.wheel_body[wheel])
+        before = deepest_before(ruts, x, y)
+        deep -= rut.ground(own, before)
+        if own[DIGGING] > 0.0:  # a wheel above the bottom of a rut digs nothing
+            reached = sinkage if deep > 0.0 else 0.0
+            dug = max(dug_before(ruts, x, y), _dig(slip_speed, own, own[SLIP_MODULUS], reached, wheel, dt, contact))
+        leave(ruts, wheel, x, y, max(before, sinkage), dug)
+        normal, cosine, sine, limit = rut.resultant(own, sinkage, before)
+    if own[DIGGING] > 0.0:
+        normal, limit = on_dug(own, dug, normal, limit)
+    return normal, cosine, sine, limit, bulldozing(own, deep)

@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from models.contact.compliant import CompliantGround, make_compliant_ground, push_compliant_ground
-from models.contact.ground import Ground, GroundContact, look, push_ground, slip_by_speeds
+from models.contact.ground import Ground, look, push_ground
 from models.contact.laws import make_law
-from models.contact.ruts import NOBODY, Ruts, press
+from models.contact.ruts import NOBODY, Ruts, press, slip_by_speeds
+from models.contact.wheel_slots import GroundContact
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Workspace, fill_bias, place_bodies
@@ -121,7 +122,7 @@ def _press_ruts(
             while ahead != NOBODY:
                 over = clearance(terrain, body_position(q, work, chain.wheel_body[ahead]), ahead)
                 deepest = max(deepest, chain.wheel_radius[ahead] - over)
-                slip = slip_by_speeds(ground, contact.scratch[ahead])
+                slip = slip_by_speeds(ground.slip_speed, contact.scratch[ahead])
                 dug = max(dug, dug_by(ground.wheel, slip, ground.wheel[SLIP_MODULUS]))
                 ahead = ruts.ahead[ahead]
             x, y, _ = body_position(q, work, chain.wheel_body[wheel])

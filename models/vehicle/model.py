@@ -15,9 +15,10 @@ from models.actuators.stops import NO_STOPS, JointStops
 from models.contact.body_ground import BodyContact
 from models.contact.compliant import CompliantGround
 from models.contact.constraints import RigidGround
-from models.contact.ground import Ground, GroundContact, make_ground_contact
+from models.contact.ground import Ground
 from models.contact.nonsmooth import HardContacts
 from models.contact.obstacle import Obstacle, ObstacleContact, make_contact
+from models.contact.wheel_slots import GroundContact, make_ground_contact
 from models.kernels.compiled import FloatArray, IntArray
 from models.rover.dynamics import Workspace, make_work
 from models.rover.reduction import Chain

@@ -25,17 +25,9 @@ from hil.config.schema.equipment import OperatorConfig
 from hil.ipc.shared_types import LEASE, CommandMemory, SharedOperator
 from hil.messages.fault import Fault
 from hil.messages.operator_input import NOTICES, Arm, LeaseChange, OperatorRequest, RefusedCommands, Start
-from hil.operator.command_messages import (
-    MOST_REQUEST_BYTES,
-    CommandGate,
-    CommandSink,
-    Hello,
-    Lease,
-    Request,
-    Seal,
-    Status,
-    read_reply,
-)
+from hil.operator.client import read_reply
+from hil.operator.command_messages import MOST_REQUEST_BYTES, CommandGate, CommandSink, Hello, Lease, Request, Status
+from hil.operator.curve import Seal
 from hil.operator.runtime_folder import read_token
 from hil.operator.telemetry import Publisher
 

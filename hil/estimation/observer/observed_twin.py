@@ -103,7 +103,6 @@ class ObservedTwin(RoverTwin):
         self._of_deviations = tuple(
             slice(one.start + shift, None if one.stop is None else one.stop + shift) for one in self._of_values
         )
-        self._unknown = (math.nan,) * wheels
         self._fates, self._innovation = [NONE] * count, (math.nan,) * count
         self._deviations: tuple[float, ...] = ()
         self._motion_used = False

@@ -85,7 +85,7 @@ class SoilEstimator:
         self._slip_share = max(_SLIP_S * section.rate_hz, 1.0)
         # so slow the model's own compaction resistance fades, and rims count as standing
         self._least_radps = 1.5 * soil.slip_speed_mps / config.wheel_radius_m
-        self._radius_m, self._source = config.wheel_radius_m, rig.layout.instruments.index(INSTRUMENTS[0])
+        self._source = rig.layout.instruments.index(INSTRUMENTS[0])
         self._observable_sd = [_OBSERVABLE * one for one in spread[:SOIL].tolist()]
         self._next_ns = self._since_ns = self._heading_ns = 0
         self._rims = self._way_m = self._heading = self._used_m = 0.0

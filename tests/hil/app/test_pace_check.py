@@ -4,11 +4,11 @@ import pytest
 from pydantic import BaseModel
 
 import hil.app.pace_check
-from hil.app.pace_check import check_pace, refuse_without_pace
+from hil.app.pace_check import WakeUpTest, check_pace, refuse_without_pace
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.realtime import RealtimeRight
-from hil.realtime.clock import Stall, WakeUpTest
+from hil.realtime.clock import Stall
 from hil.safety.arming import NotArmedError
 
 GRANTED = RealtimeRight("scheduler", "SCHED_FIFO 80", True, "granted")

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from hil.operator import client as client_module
-from hil.operator.client import CommandClient, CommandError
-from hil.operator.command_messages import CommandGate, Hello, Lease, Request, Seal, read_reply
-from hil.operator.curve import new_keys
+from hil.operator.client import CommandClient, CommandError, read_reply
+from hil.operator.command_messages import CommandGate, Hello, Lease, Request
+from hil.operator.curve import Seal, new_keys
 
 TOKEN = bytes(range(32))
 

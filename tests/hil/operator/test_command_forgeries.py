@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 from hil.messages.operator_input import Arm, ChoosePlan, ClearFault, EStop, Jog, Set, SetPoint, Start, Stop
-from hil.operator.command_messages import CODE_BYTES, MOST_REQUEST_BYTES, Hello, Lease, Request, Seal, Status
+from hil.operator.command_messages import MOST_REQUEST_BYTES, Hello, Lease, Request, Status
+from hil.operator.curve import CODE_BYTES, Seal
 
 FUZZ = bool(os.environ.get("HIL_FUZZ"))
 EACH = 220_000 if FUZZ else 22_000  # of five kinds, stops that have to work among those of the last

@@ -24,7 +24,8 @@ from hil.messages.operator_input import (
 )
 from hil.operator import client as client_module
 from hil.operator.client import CommandClient, CommandError
-from hil.operator.command_messages import Lease, Request, Seal
+from hil.operator.command_messages import Lease, Request
+from hil.operator.curve import Seal
 from hil.operator.sockets import MOST_FRAME_BYTES, CommandSocket, SharedCommands
 
 TOKEN = bytes(range(32))

@@ -11,7 +11,6 @@ from hil.messages.fault import CONSOLE_SILENT_NS
 from hil.messages.operator_input import Arm, ClearFault, EStop, LeaseChange, RefusedCommands, SetPoint, Stop
 from hil.operator.command_messages import (
     ASKED_NS,
-    CODE_BYTES,
     MOST_COMMANDS_PER_S,
     MOST_REQUEST_BYTES,
     MOST_SESSIONS,
@@ -21,6 +20,7 @@ from hil.operator.command_messages import (
     Request,
     Status,
 )
+from hil.operator.curve import CODE_BYTES
 from hil.operator.sockets import MOST_FRAME_BYTES, CommandSocket, SharedCommands
 
 SECOND_NS = 1_000_000_000

@@ -2,7 +2,8 @@
 
 import pytest
 
-from hil.realtime.clock import Stall, measure_wake_ups
+from hil.app.pace_check import measure_wake_ups
+from hil.realtime.clock import Stall
 from hil.realtime.histogram import Histogram
 
 MS = 1_000_000

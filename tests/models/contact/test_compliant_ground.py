@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from models.contact.compliant import make_compliant_ground, push_compliant_ground
-from models.contact.ground import make_ground_contact
 from models.contact.laws import make_law
 from models.contact.obstacle import Obstacle, make_contact, push_obstacle
+from models.contact.wheel_slots import make_ground_contact
 from models.impact import effective_kinetic_energy
 from models.kernels.compiled import FloatArray
 from models.rover import rcp

@@ -16,7 +16,7 @@ from models.contact.constraints import (
     hold_ground,
     make_rigid_ground,
 )
-from models.contact.ground import make_ground_contact
+from models.contact.wheel_slots import make_ground_contact
 from models.impact import effective_kinetic_energy
 from models.rover import rcp, rocker_bogie
 from models.rover.dynamics import fill_bias, fill_mass_matrix, make_work, place_bodies
