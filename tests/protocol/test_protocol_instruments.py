@@ -28,8 +28,6 @@ SAND = (
     "soil={stiffness: 1.58e5, exponent: 0.501, rebound: 0.0813, slip_modulus: 0.819, slip_speed_mps: 0.002}",
     "drives={torque_limit_Nm: 400, gear_friction_Nm: 100, friction_speed_radps: 0.004}",
 )
-# With time for the fault before the impact, and for what comes of it.
-SHORT = ("experiment=impact", "trial.start_distance_m=0.15", "trial.settle_s=0.5", "record.after_s=0.5")
 JUNO = (POSE, IMU, NATNET, VECTORNAV, *AMPLIFIER, *SAND)
 
 
@@ -95,7 +93,8 @@ def test_motion_capture_that_plays_a_recording_back_is_not_armed(trial):
 
 def test_motion_capture_that_plays_a_recording_back_in_a_run_marks_it_and_is_left_out(trial):
     play = lambda run: run.inject_fault("natnet", "playback")  # noqa: E731
-    done = trial(play, *SHORT, config="sim_motion_wire", at_s=1.5)
+    short = ("trial.start_distance_m=0.15", "trial.settle_s=0.5", "record.after_s=0.5")
+    done = trial(play, "experiment=impact", *short, config="sim_motion_wire", at_s=1.5)
     record = read_trial(done.folder, trusted=True)
     assert set(record.events["id"]) - {0} == {Fault.NOT_LIVE}
     assert not record.tick["safe"].any()
@@ -103,7 +102,7 @@ def test_motion_capture_that_plays_a_recording_back_in_a_run_marks_it_and_is_lef
 
 
 def test_a_lost_camera_marks_the_run_and_the_trial_goes_on(trial):
-    done = trial(lambda run: run.inject_fault("natnet", "off"), *SHORT, config="sim_motion_wire", at_s=1.5)
+    done = trial(lambda run: run.inject_fault("natnet", "off"), "experiment=impact", config="sim_motion_wire", at_s=1.5)
     assert done.error is None
     assert done.faults == []  # none that led to Safe
     record = read_trial(done.folder, trusted=True)
