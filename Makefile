@@ -12,8 +12,10 @@ TEST_STAMP := $(VENV)/.installed-test
 DEV_STAMP := $(VENV)/.installed-dev
 CONFIG ?= rig_configs/sim_impact.yaml
 ARGS ?=
-# Processes that run tests, at most 8: one a processor. WORKERS=0: none but pytest's own, as a debugger wants it.
-SUITE = $(BIN)/pytest --numprocesses $(or $(WORKERS),auto) --maxprocesses 8 --dist worksteal --durations 20 --durations-min 1
+# Processes that run tests, at most 8: one more than there are processors, since tests wait for processes of theirs.
+# WORKERS=0: none but pytest's own, as a debugger wants it.
+WORKERS ?= $(shell expr $$(nproc) + 1)
+SUITE = $(BIN)/pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal --durations 20 --durations-min 1
 QUICK = "not slow and not soak and not hardware"
 SOAK ?= 200
 SEED ?= 1
@@ -56,7 +58,6 @@ install-dev: $(DEV_STAMP) ## the same, and what test-all, lint and bench need (r
 trial: $(STAMP) ## one simulated impact trial (CONFIG=..., default rig_configs/sim_impact.yaml)
 	@$(BIN)/hil trial $(CONFIG) $(ARGS)
 
-test: WORKERS ?= $(shell expr $$(nproc) + 1)# the quick tests wait for processes of theirs, a sixth of the time
 test: $(TEST_STAMP) ## run the quick tests, nine in ten of all, in random order, on every processor (WORKERS=0: in one process)
 	$(SUITE) -m $(QUICK) $(ARGS)
 

@@ -58,6 +58,7 @@ NOT_RUN = {
     r"hil sim .*": "serves until it is ended: tests/hil/cli/test_cli_sim.py",
     r"hil serve .*": "serves until it is ended: tests/hil/simulator/stepping/test_step_service.py",
     r"hil activity .*": "drives of 15 s: tests/hil/campaign/activity has shorter ones",
+    r"hil validate soil": "a fit of every measured wheel: tests/hil/analysis/test_soil_tests.py has one of them",
     r"hil view .*--foxglove.*": "serves until it is ended: tests/hil/app/view/test_view.py",
     r"hil --install-completion": "writes into the shell's files of this user: tests/hil/cli/test_cli_exits.py",
     r"pytest textline": "of a package that is written first: tests/test_example_package.py",

@@ -93,7 +93,8 @@ def test_motion_capture_that_plays_a_recording_back_is_not_armed(trial):
 
 def test_motion_capture_that_plays_a_recording_back_in_a_run_marks_it_and_is_left_out(trial):
     play = lambda run: run.inject_fault("natnet", "playback")  # noqa: E731
-    done = trial(play, "experiment=impact", config="sim_motion_wire", at_s=1.5)
+    short = ("trial.start_distance_m=0.15", "trial.settle_s=0.5", "record.after_s=0.5")
+    done = trial(play, "experiment=impact", *short, config="sim_motion_wire", at_s=1.5)
     record = read_trial(done.folder, trusted=True)
     assert set(record.events["id"]) - {0} == {Fault.NOT_LIVE}
     assert not record.tick["safe"].any()

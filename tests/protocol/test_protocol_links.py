@@ -80,6 +80,7 @@ def test_a_bus_that_falls_silent_is_noticed_within_the_bound_of_the_fault_table(
     stopped_within(done, TIMEOUT_MS + WAKE_MS, "timeouts")
 
 
+@pytest.mark.slow
 def test_a_valve_board_that_dies_stops_the_wheels(injected):
     done = injected("modbus", "off")
     stopped_within(done, 100 + 2 * 60 + 10)  # polled ten times a second, two tries of 60 ms; then the cut
@@ -129,6 +130,7 @@ def test_any_other_worker_that_is_gone_stops_the_wheels(injected, name, way):
     stopped_within(done, 50 + 20)
 
 
+@pytest.mark.slow
 def test_a_trial_in_which_a_controller_reports_a_driver_fault_is_not_accepted(trial):
     """The other wheels push on, and what the sensors see is no longer what was set."""
     done = trial(lambda run: run.inject_fault("roboclaw", "status", status="status", value=0x40, address=0x81))
@@ -142,6 +144,7 @@ def test_a_trial_in_which_a_controller_reports_a_driver_fault_is_not_accepted(tr
     assert replay(done.folder).differences == []
 
 
+@pytest.mark.slow
 def test_a_warning_of_a_controller_marks_the_run_once_and_a_second_fault_is_in_the_record_too(trial):
     def act(run):
         run.inject_fault("roboclaw", "status", status="status", value=0x100000)

@@ -47,6 +47,7 @@ def test_a_comparison_is_broken_at_its_limit_and_turned_round_and_a_number_is_wi
         assert one.source.splitlines()[one.line - 1] != SOURCE.splitlines()[one.line - 1]
 
 
+@pytest.mark.slow
 def test_every_limit_of_the_table_is_there_once_and_stays_code_when_it_is_broken(tools, root: Path):
     for one in tools("mutants").broken_limits():
         compile(one.change.source, one.file, "exec")

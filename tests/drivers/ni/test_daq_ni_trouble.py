@@ -49,6 +49,7 @@ def test_blocks_that_are_stepped_for_but_never_read_are_an_error(make_daq):
         step_on()
 
 
+@pytest.mark.slow
 def test_a_sample_clock_that_stops_is_a_lost_link(make_daq, analog):
     daq = make_daq()
     daq.open()

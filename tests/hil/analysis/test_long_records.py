@@ -59,7 +59,14 @@ EDITS = {
 }
 
 
-@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+# Of a good run, of rows that are missing and of rows that differ at once.
+AT_ONCE = ("a good run", "ticks missing", "samples missing", "another output")
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [pytest.param(edit, id=name, marks=() if name in AT_ONCE else pytest.mark.slow) for name, edit in EDITS.items()],
+)
 def test_verify_says_of_a_record_in_blocks_what_it_says_of_a_whole_one(edited, small_blocks, edit):
     folder = edited("good", edit)
     at_once = verify(folder)

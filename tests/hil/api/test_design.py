@@ -10,6 +10,7 @@ JOG = {"experiment": "jog", "jog.seconds": 0.3, "telemetry.endpoint": ""}
 SPEED = "speed_reached_mps.front_left"
 
 
+@pytest.mark.slow
 def test_the_sensitivity_of_a_jog_to_its_speed_is_a_table_and_a_figure():
     found = hil.sensitivity(hil.load("sim_impact", JOG), ["jog.speed_mps"], SPEED, repeats=2, workers=1)
     frame = found.to_dataframe()

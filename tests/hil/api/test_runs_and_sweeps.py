@@ -99,6 +99,7 @@ def test_a_sweep_that_cannot_run_is_refused_before_its_first_run(over, said):
     assert str(caught.value.problems[0]).startswith(said)
 
 
+@pytest.mark.slow
 def test_a_sweep_that_is_interrupted_keeps_what_is_done_and_goes_on(monkeypatch, capsys):
     made = []
 

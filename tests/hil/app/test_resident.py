@@ -64,9 +64,9 @@ def wrong(folder):
 
 def test_two_runs_on_one_rig_and_two_of_their_own_have_the_same_record(folder_of, tmp_path):
     config = load_config("sim_impact", QUICK, seed=5)
-    assert run_repeatedly(Rig(config), 2, folder_of, quiet).exit_code == 0
+    assert run_repeatedly(Rig(config), 2, folder_of, quiet, figure=False).exit_code == 0
     for number in (2, 3):
-        assert run_experiment(config, folder_of(number), quiet).exit_code == 0
+        assert run_experiment(config, folder_of(number), quiet, figure=False).exit_code == 0
     records = [content(tmp_path / f"run_{number}") for number in range(4)]
     assert records[0] == records[1] == records[2] == records[3]
     assert len(records[0][0]) > 0
@@ -85,7 +85,7 @@ def test_a_further_run_that_something_ends_early_has_a_summary_that_says_so(fold
 
     monkeypatch.setattr(LockstepBackend, method, fail_in_the_second_run)
     with pytest.raises(DeviceError, match="the rig is gone"):
-        run_repeatedly(Rig(load_config("sim_impact", QUICK)), 3, folder_of, quiet)
+        run_repeatedly(Rig(load_config("sim_impact", QUICK)), 3, folder_of, quiet, figure=False)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run_0", "run_1"]
     first, second = (summary_of(tmp_path / name) for name in ("run_0", "run_1"))
     assert first["reasons"] == []
@@ -107,12 +107,12 @@ def test_descriptors_threads_and_mappings_do_not_grow_over_eight_runs(folder_of)
     with Signals() as signals, ExitStack() as stack:
         folder = folder_of(0)
         resident = Resident(Rig(config), open_backend(Rig(config), folder, quiet, stack), signals, quiet)
-        resident.run(folder)
+        resident.run(folder, figure=False)
         for number in range(1, 8):
             count(None)
             folder = folder_of(number)
             resident.next_run(folder)
-            resident.run(folder)
+            resident.run(folder, figure=False)
         count(None)
     assert len(counts) == 8
     assert all(last <= first for first, last in zip(counts[0], counts[-1], strict=True)), counts
@@ -126,14 +126,14 @@ def test_each_run_is_asked_for_and_the_rest_is_not_made_once_nobody_wants_it(fol
         return len(asked) < 2
 
     config = load_config("sim_impact", QUICK)
-    assert run_repeatedly(Rig(config), 5, folder_of, quiet, go_on=go_on).folder.name == "run_1"
+    assert run_repeatedly(Rig(config), 5, folder_of, quiet, figure=False, go_on=go_on).folder.name == "run_1"
     assert asked == ["run_0", "run_1"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run_0", "run_1"]
 
 
 def test_a_run_that_does_not_end_well_is_the_last_one(folder_of, tmp_path):
     config = load_config("sim_impact", [*QUICK, "limits.noise_V=0.0001"])  # arming is refused
-    assert run_repeatedly(Rig(config), 3, folder_of, quiet).exit_code == 3
+    assert run_repeatedly(Rig(config), 3, folder_of, quiet, figure=False).exit_code == 3
     assert [path.name for path in tmp_path.iterdir()] == ["run_0"]
 
 
@@ -162,7 +162,7 @@ class Operated:
             return tick
 
         rig.loop.clock.next = next_and_ask
-        return self.resident.run(self.folder)
+        return self.resident.run(self.folder, figure=False)
 
 
 def test_a_fault_stays_latched_over_the_end_of_a_run_until_the_operator_clears_it(folder_of):

@@ -115,6 +115,7 @@ def test_a_run_that_was_refused_holds_nothing(holder, ports):
     locked(load_config("mars_dome", free)).close()
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_leaves_the_rig_free(tmp_path):
     server = f"its-own-{HERE}"
     with another_process(tmp_path, server) as process:
@@ -148,6 +149,7 @@ def test_load_channels_on_a_device_server_in_common_are_enough(holder, ports):
         locked(BaseModel.model_copy(config, update={"devices": with_loads}))
 
 
+@pytest.mark.slow
 def test_a_port_that_another_program_has_open_is_refused_with_its_name(tmp_path):
     """A terminal or the maker's program asks for no lock, and could drive all the same."""
     settings = overrides(tmp_path, server=f"opened{HERE}")

@@ -53,7 +53,7 @@ def begin(tmp_path, monkeypatch):
 
         monkeypatch.setattr(app, "open_backend", open_backend)
         try:
-            outcome = app.run_experiment(load_config("sim_impact", QUICK), tmp_path, said.append)
+            outcome = app.run_experiment(load_config("sim_impact", QUICK), tmp_path, said.append, figure=False)
         except DeviceError as error:
             outcome = error
         return said, len(opened), outcome

@@ -107,7 +107,7 @@ def watch_a_trial(folder: Path, reason: str | None) -> tuple[Messages, dict[str,
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(app, "open_backend", stopped_on_the_way)
             patch.setattr(ImpactExperiment, "draw", lambda *_: None)  # saves half the time
-            outcome = app.run_experiment(config, folder, progress=lambda _: None)
+            outcome = app.run_experiment(config, folder, progress=lambda _: None, figure=False)
     finally:
         viewer.stop()
     return seen(viewer), outcome.summary

@@ -46,6 +46,7 @@ def test_the_most_is_at_the_end_of_a_range_and_that_is_said(pretend, here, tmp_p
     assert found["value"] > found["at_config"]
 
 
+@pytest.mark.slow
 def test_a_result_within_the_scatter_of_its_seeds_is_flat(pretend, here, tmp_path):
     pretend(lambda job: {**closed_form(job), BOWL: closed_form(job)[BOWL] + closed_form(job)["seed"]})
     found = run_optimisation(optimisation_study(BASE, OVER, BOWL, None, budget=60), execution(tmp_path, here))

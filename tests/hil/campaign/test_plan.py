@@ -121,6 +121,7 @@ vary: {soil.damping_spm: [1.0, 2.0]}
         assert config.soil.damping_spm == settings["soil.damping_spm"]
 
 
+@pytest.mark.slow
 def test_expansion_gives_the_same_trials_seeds_and_order_again_and_others_with_another_seed() -> None:
     def shown(seed: int) -> list[object]:
         trials = expand(load_plan("thesis"), "sim_impact", (), seed)

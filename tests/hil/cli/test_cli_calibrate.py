@@ -28,7 +28,7 @@ def pressed(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ImpactExperiment, "draw", lambda *_: None)
         config = load_config("sim_impact", [*QUICK, "daq.droop_s=0.4", "telemetry.endpoint=''"], 3)
-        run_experiment(config, folder, progress=lambda _: None)
+        run_experiment(config, folder, progress=lambda _: None, figure=False)
     return folder
 
 

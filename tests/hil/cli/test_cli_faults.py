@@ -23,6 +23,7 @@ def test_a_fault_that_is_none_is_refused_with_all_that_there_are(capsys):
     assert "'99', allowed: the number or the name of one of 1 sensor drop-out, 2 " in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_chosen_rows_are_injected_and_written_as_json(capsys, tmp_path):
     file = tmp_path / "faults.json"
     assert run(["faults", "sim_impact", "--only", "9", "--json", str(file)]) == 0

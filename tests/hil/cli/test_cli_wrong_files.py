@@ -70,18 +70,24 @@ SUMMARIES = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def finished(tmp_path, monkeypatch) -> Path:
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory) -> Path:
     """A run that ended before its first tick."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("HIL_DEBUG", raising=False)
-    place = tmp_path / "run"
+    place = tmp_path_factory.mktemp("ended") / "run"
     place.mkdir()
     config = load_config("sim_impact")
     meta = {"config": config.to_yaml(), "config_sha256": config.sha256(), "version": "0"}
     RecordWriter(place, meta=meta, layout=LAYOUT, rates_hz={"daq": 30_000}).close()
     (place / "summary.json").write_text(json.dumps({"accepted": False}))
     return place
+
+
+@pytest.fixture
+def finished(ended, tmp_path, monkeypatch) -> Path:
+    """A copy of that run, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HIL_DEBUG", raising=False)
+    return shutil.copytree(ended, tmp_path / "run")
 
 
 def refused(capsys, *arguments: str, allowed: tuple[int, ...] = (2,)) -> None:

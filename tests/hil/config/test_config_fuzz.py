@@ -272,6 +272,7 @@ _ANYTHING = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(value=_ANYTHING)
 def test_a_file_of_anything_is_refused_as_a_config_error(tmp_path_factory: pytest.TempPathFactory, value: Any) -> None:
@@ -292,6 +293,7 @@ def test_a_file_of_any_bytes_is_refused_as_a_config_error(
         load_config(file)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(override=st.text(max_size=30) | st.text("abtril.=0:[]{}*&!-_daq.channels", max_size=30))
 def test_an_override_of_any_text_never_ends_in_another_exception(short: Path, override: str) -> None:

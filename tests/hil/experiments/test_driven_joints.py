@@ -24,7 +24,7 @@ SWING = (
 @pytest.fixture(scope="module")
 def swing(tmp_path_factory):
     folder = tmp_path_factory.mktemp("swing")
-    outcome = run_experiment(load_config("sim_impact", list(SWING)), folder, progress=lambda _: None)
+    outcome = run_experiment(load_config("sim_impact", list(SWING)), folder, progress=lambda _: None, figure=False)
     return folder, outcome.summary, read_trial(folder, trusted=True).tick
 
 

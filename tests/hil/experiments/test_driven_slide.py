@@ -20,7 +20,9 @@ LIFT = r'stimulus.table="time_s,speed_mps,deck_lift_mm\n0,0,0\n0.3,0.02,0\n1.3,0
 @pytest.fixture(scope="module")
 def lift(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lift")
-    outcome = run_experiment(load_config("sim_lift", ["telemetry.endpoint=''", LIFT]), folder, progress=lambda _: None)
+    outcome = run_experiment(
+        load_config("sim_lift", ["telemetry.endpoint=''", LIFT]), folder, progress=lambda _: None, figure=False
+    )
     return folder, outcome.summary, read_trial(folder, trusted=True)
 
 

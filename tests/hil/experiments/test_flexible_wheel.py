@@ -18,7 +18,9 @@ SHORT = ("drive.steps=[{for_s: 0.5, speed_mps: 0.05}]", "telemetry.endpoint=''")
 
 @pytest.mark.slow
 def test_a_drive_on_flexible_wheels_is_recorded_verified_and_replayed(tmp_path):
-    summary = run_experiment(load_config("sim_flexible_wheel", SHORT), tmp_path, progress=lambda _: None).summary
+    summary = run_experiment(
+        load_config("sim_flexible_wheel", SHORT), tmp_path, progress=lambda _: None, figure=False
+    ).summary
     assert summary["accepted"], summary["reasons"]
     assert [check for check in verify(tmp_path) if not check.ok] == []
     assert replay(tmp_path).differences == []

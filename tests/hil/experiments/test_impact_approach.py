@@ -70,7 +70,7 @@ def test_the_standard_deviations_are_those_of_drawn_errors():
     known = finished(turns=(0.01, 0.02, 0.05))
     stated, chance, drawn = measured_approach(known), np.random.default_rng(1), []
     pose = known.ticks[1]["pose"].astype(float)
-    for _ in range(1500):
+    for _ in range(600):
         row = known.ticks[1]
         turn = Rotation.from_rotvec(SD["turn"] * chance.standard_normal(3))
         row["pose"] = (

@@ -60,9 +60,8 @@ def test_an_operator_cuts_the_drives_after_his_reaction_and_not_before():
 
 
 def test_an_operators_delay_is_the_seeds_and_lognormal():
-    delays = np.array(
-        [operator_delay_s(config_of("trial.release=operator", seed=seed).trial, seed) for seed in range(300)]
-    )
+    given = config_of("trial.release=operator").trial
+    delays = np.array([operator_delay_s(given, seed) for seed in range(300)])
     again = operator_delay_s(config_of("trial.release=operator", seed=7).trial, 7)
     assert delays[7] == again
     assert (delays > 0.0).all()

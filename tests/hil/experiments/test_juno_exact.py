@@ -18,7 +18,7 @@ SHORT = ("drive.steps=[{for_s: 0.6, speed_mps: 0.2}]", "telemetry.endpoint=''")
 @pytest.mark.slow
 def test_a_drive_over_a_flank_is_recorded_verified_and_replayed_with_its_loops_closed(tmp_path):
     config = load_config("sim_juno_exact", SHORT)
-    summary = run_experiment(config, tmp_path, progress=lambda _: None).summary
+    summary = run_experiment(config, tmp_path, progress=lambda _: None, figure=False).summary
     assert summary["accepted"], summary["reasons"]
     assert [check for check in verify(tmp_path) if not check.ok] == []
     assert replay(tmp_path).differences == []

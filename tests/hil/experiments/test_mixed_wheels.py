@@ -29,7 +29,7 @@ SHORT = ("drive.steps=[{for_s: 0.5, speed_mps: 0.05}]", "telemetry.endpoint=''")
 def drive(tmp_path_factory):
     """A short drive of the shipped config: its folder, its summary, its config."""
     folder, config = tmp_path_factory.mktemp("mixed"), load_config("sim_mixed_wheels", SHORT)
-    return folder, run_experiment(config, folder, progress=lambda _: None).summary, config
+    return folder, run_experiment(config, folder, progress=lambda _: None, figure=False).summary, config
 
 
 @pytest.mark.slow

@@ -90,6 +90,7 @@ def test_the_loads_of_all_who_know_them_are_in_the_summary(three):
     assert three.summary["loads_from"] == "ground_truth"
 
 
+@pytest.mark.slow
 def test_on_off_valves_with_the_lines_as_they_are_reach_the_best_within_three_seconds():
     summary = run(load_config("sim_normal_force", [*QUIET, SHORT, "cylinders.regulators=none"])).summary
     found = summary["normal_force"]
@@ -178,6 +179,7 @@ def test_a_step_of_a_fifth_of_a_share_settles_in_two_seconds_without_much_oversh
     assert summary["normal_force"]["switchings_per_s"] < 5.0
 
 
+@pytest.mark.slow
 def test_an_operator_changes_the_goal_and_the_run_is_replayed_bit_for_bit(tmp_path, monkeypatch):
     steps = "normal_force.steps=[{for_s: 0.5, mode: passive}, {for_s: 1.2, mode: uniform}]"
     config, asked = load_config("sim_normal_force", [*QUIET, steps]), SetLoads("hold")

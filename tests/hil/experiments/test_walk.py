@@ -164,9 +164,9 @@ def test_a_wheel_that_is_drawn_back_while_it_holds_has_slid_by_that_much():
 
 @pytest.fixture(scope="module")
 def routed(tmp_path_factory):
-    """Summary and ticks of a route with a corner, then of a lower body; its motion is measured."""
+    """Summary and ticks of a route with a corner, then of a lower body."""
     route = {"motion": "route", "points": [[0.1, 0], [0.3, 0.04]], "corner_m": 1.0, "speed_mps": 0.5}
-    config = config_of(WIDE, *FAST, "motion={}", stepped(route, {"motion": "body_height", "change_m": -0.02}))
+    config = config_of(WIDE, *FAST, stepped(route, {"motion": "body_height", "change_m": -0.02}))
     run = run_experiment(config, tmp_path_factory.mktemp("route"), lambda _: None, figure=False)
     return config, run.summary, read_trial(run.folder).tick
 

@@ -23,7 +23,7 @@ SHORT = {
 @pytest.mark.slow
 def test_an_arc_over_rough_ground_is_recorded_verified_and_replayed(tmp_path):
     config = load_config("sim_xu", SHORT)
-    summary = run_experiment(config, tmp_path, progress=lambda _: None).summary
+    summary = run_experiment(config, tmp_path, progress=lambda _: None, figure=False).summary
     assert summary["accepted"], summary["reasons"]
     assert [check for check in verify(tmp_path) if not check.ok] == []
     assert replay(tmp_path).differences == []

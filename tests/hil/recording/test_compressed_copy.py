@@ -150,6 +150,7 @@ record.close()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["before", "while", "synced", "replaced"])
 def test_a_writer_killed_while_it_closes_the_record_loses_no_row(tmp_path, daq, moment):
     conftest = __file__.replace("test_compressed_copy", "conftest")

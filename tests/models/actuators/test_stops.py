@@ -46,6 +46,7 @@ def test_a_stop_gives_a_degree_under_the_rovers_weight_at_the_farthest_wheel_of_
         assert torque / stiffness == pytest.approx(STOP_GIVE, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_rover_without_stops_turns_on_as_before():
     rover = rcp()
     state = make_vehicle_state(rover)

@@ -41,6 +41,7 @@ def borne(vehicle, state, up) -> tuple[float, float]:
     return float(vehicle.body.ground.law.stiffness * depth.sum()), float(state.ground.vertical.sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dt", [1e-4, 5e-4])
 @pytest.mark.parametrize(
     ("config", "overrides"),
@@ -84,6 +85,7 @@ def test_energy_only_falls_while_a_rover_turns_over_and_lands(dt):
     assert np.abs(residue).max() < 0.05 * moved * dt / 1e-4
 
 
+@pytest.mark.slow
 def test_upright_a_rover_moves_to_the_last_bit_as_one_whose_body_meets_nothing():
     states = []
     for change in ({}, {"body": None}):

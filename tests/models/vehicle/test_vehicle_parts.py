@@ -23,6 +23,7 @@ IDLE = Drive(0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 CYLINDER = Cylinder(1.14e-3, 207e3, 0.05, 0.03, 0.25)
 
 
+@pytest.mark.slow
 def test_without_an_obstacle_a_rover_moves_as_before_one_that_it_never_reaches(bench):
     far, none = bench.vehicle(foot=1e6), bench.vehicle()._replace(obstacle=None)
     states = [bench.driving(where, 0.05) for where in (far, none)]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from hil.analysis.campaign import compared, own_digest, row_of, table_text
+from hil.analysis.report import drawing
 from hil.app import run as app
 from hil.config import load_config
 
@@ -68,6 +69,12 @@ def campaign_folder(campaign_trials) -> Callable[..., Path]:
         return place
 
     return make
+
+
+@pytest.fixture
+def page_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report has the pictures of its page only: PNG and PDF take more than half of the time."""
+    monkeypatch.setattr(drawing, "FORMATS", ("svg",))
 
 
 def write_campaign(folder: Path, meta: dict[str, Any], trials: list[dict[str, Any]]) -> None:

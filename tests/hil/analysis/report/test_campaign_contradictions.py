@@ -90,6 +90,7 @@ def test_a_plan_that_is_not_the_one_of_its_checksum_is_named(campaign_folder, tm
         report_campaign(folder)
 
 
+@pytest.mark.usefixtures("page_only")
 def test_a_campaign_that_was_stopped_before_its_last_trial_is_reported(campaign_folder, change_campaign, tmp_path):
     folder = campaign_folder(tmp_path)
     change_campaign(folder, lambda trials: trials[:3])

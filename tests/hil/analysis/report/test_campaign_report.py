@@ -180,6 +180,7 @@ def test_every_figure_is_there_as_png_pdf_and_svg_and_says_what_it_is_of(reporte
     assert matplotlib.image.imread(reported.page.parent / "figures" / "force_over_angle.png").shape[1] > 1400
 
 
+@pytest.mark.usefixtures("page_only")
 def test_the_same_campaign_gives_the_same_page(reported):
     before = reported.page.read_bytes()
     report_campaign(reported.page.parent)
@@ -238,6 +239,7 @@ def test_what_does_not_match_is_refused_and_a_good_report_stays(campaign_folder,
     assert not (folder / "figures").exists()
 
 
+@pytest.mark.usefixtures("page_only")
 def test_what_does_not_match_is_reported_beside_the_good_report_and_stamped(campaign_folder, tmp_path):
     folder = campaign_folder(tmp_path)
     (folder / "report.html").write_text("good")
@@ -271,6 +273,7 @@ def test_what_another_program_wrote_into_the_campaign_is_held_against_the_summar
         report_campaign(folder)
 
 
+@pytest.mark.usefixtures("page_only")
 def test_a_campaign_without_folders_is_reported_by_its_numbers(campaign_of, tmp_path):
     folder = campaign_of(tmp_path / "numbers", {50.0: (80.0, 84.0), 70.0: (90.0, 95.0, 91.0)})
     text = report_campaign(folder).page.read_text(encoding="utf-8")
@@ -278,6 +281,7 @@ def test_a_campaign_without_folders_is_reported_by_its_numbers(campaign_of, tmp_
     assert "Force over hit height" in text
 
 
+@pytest.mark.usefixtures("page_only")
 def test_peaks_by_strain_gauges_have_a_column_where_trials_have_them(campaign_of, change_campaign, tmp_path):
     folder = campaign_of(tmp_path / "numbers", {50.0: (80.0, 84.0)})
     assert "strain gauges" not in report_campaign(folder).page.read_text(encoding="utf-8")
@@ -304,6 +308,7 @@ def test_the_ground_of_the_plan_says_which_energy_belongs_to_it(campaign_of, tmp
     assert {group.fitting, group.other} == {WITH, WITHOUT}
 
 
+@pytest.mark.usefixtures("page_only")
 def test_the_command_reports_a_campaign(reported, capsys):
     folder = reported.page.parent
     assert run(["report", str(folder), "--json"]) == 0

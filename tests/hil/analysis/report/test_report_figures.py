@@ -72,6 +72,7 @@ def test_a_dropped_trial_does_not_set_the_scale_and_is_there_all_the_same(figure
     assert "beyond the scale" in dropped.get_label()
 
 
+@pytest.mark.slow
 def test_no_legend_lies_over_data_and_the_line_that_says_what_it_is_of_over_nothing(figures):
     for figure in (one for drawn in figures.values() for one in drawn):
         drawing.settle(figure, "campaign thesis   seed 1   2026-11-29, 01:18 UTC   SIMULATED rig")

@@ -50,6 +50,7 @@ def test_every_kind_is_injected_into_every_device(config):
     assert injected == {(device, kind) for device in ("daq", "drives", "valves") for kind in KINDS}
 
 
+@pytest.mark.slow
 def test_every_row_of_the_fault_table_is_injected_where_the_rig_has_a_device_for_it(config, monkeypatch):
     monkeypatch.setattr(table, "state_ticks", lambda *_: RUN_UP)
     monkeypatch.setattr(table, "cannot_mount", lambda: "")

@@ -107,6 +107,7 @@ def test_without_ticks_there_is_nothing_to_show():
             read(empty, {})
 
 
+@pytest.mark.slow
 def test_the_process_says_in_a_sentence_why_there_is_nothing(tmp_path):
     command = [sys.executable, "-P", "-m", "hil.processes", "page_record", str(tmp_path), "impact"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -73,6 +73,7 @@ def viewer_after_all(page, cookie):
             return viewer(page, cookie)
 
 
+@pytest.mark.slow
 def test_a_page_server_that_was_killed_starts_again_by_itself_at_the_same_address_and_sessions_go_on(page, killed):
     cookie, address = session(page), page.address
     with viewer(page, cookie) as socket:
@@ -85,6 +86,7 @@ def test_a_page_server_that_was_killed_starts_again_by_itself_at_the_same_addres
     assert session(page) == "", "the printed address opens one session, whatever became of the server"
 
 
+@pytest.mark.slow
 def test_without_the_process_above_it_a_page_server_ends_and_both_can_be_started_again(page, killed):
     cookie, address = session(page), page.address
     with viewer(page, cookie) as socket:
@@ -99,6 +101,7 @@ def test_without_the_process_above_it_a_page_server_ends_and_both_can_be_started
         assert '"type":"status"' in socket.recv()
 
 
+@pytest.mark.slow
 def test_a_polite_kill_ends_it_while_a_viewer_looks_on(page):
     with viewer(page, session(page)) as socket:
         socket.recv()
@@ -106,6 +109,7 @@ def test_a_polite_kill_ends_it_while_a_viewer_looks_on(page):
         until_closed(socket)
 
 
+@pytest.mark.slow
 def test_only_its_owner_can_read_token_and_settings_and_they_go_with_it(root, tmp_path):
     config = load_config("sim_impact")
     with (
@@ -119,6 +123,7 @@ def test_only_its_owner_can_read_token_and_settings_and_they_go_with_it(root, tm
     assert list(root.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_port_in_use_is_an_error_in_a_sentence_and_leaves_nothing(page, root):
     before = sorted(root.iterdir())
     config = load_config("sim_impact", [f"operator.page.address={page.address}"])
@@ -135,6 +140,7 @@ def test_without_the_packages_it_says_how_to_install_them(tmp_path, monkeypatch)
         PageServer(Rig(load_config("sim_impact")), "tcp://127.0.0.1:1", None, tmp_path)
 
 
+@pytest.mark.slow
 def test_where_clients_need_keys_the_page_needs_one_too(tmp_path):
     _, secret = new_keys("rig", tmp_path / "keys")
     public, own = new_keys("page", tmp_path / "keys")
@@ -153,6 +159,7 @@ def test_where_clients_need_keys_the_page_needs_one_too(tmp_path):
             pass
 
 
+@pytest.mark.slow
 def test_a_certificate_that_is_none_is_an_error_in_a_sentence(tmp_path):
     wrong = tmp_path / "wrong.pem"
     wrong.write_text("no certificate")

@@ -76,6 +76,7 @@ def trusted(certificate):
     return ssl.create_default_context(cafile=certificate[0])
 
 
+@pytest.mark.slow
 def test_it_logs_in_and_shows_the_rig_to_a_browser_that_knows_its_certificate(page, address, trusted):
     url = urlsplit(page.url)
     assert url.scheme == "https"
@@ -96,6 +97,7 @@ def test_it_logs_in_and_shows_the_rig_to_a_browser_that_knows_its_certificate(pa
             pass
 
 
+@pytest.mark.slow
 def test_without_tls_it_answers_nothing(page, address):
     host, port = address.split(":")
     with socket.create_connection((host, int(port))) as plain:
@@ -110,6 +112,7 @@ def test_without_tls_it_answers_nothing(page, address):
     assert b"<" not in answer
 
 
+@pytest.mark.slow
 def test_a_browser_that_does_not_know_its_certificate_is_not_connected(page, address):
     connection = http.client.HTTPSConnection(address, context=ssl.create_default_context())
     with pytest.raises(ssl.SSLCertVerificationError):
