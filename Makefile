@@ -58,7 +58,7 @@ install-dev: $(DEV_STAMP) ## the same, and what test-all, lint and bench need (r
 trial: $(STAMP) ## one simulated impact trial (CONFIG=..., default rig_configs/sim_impact.yaml)
 	@$(BIN)/hil trial $(CONFIG) $(ARGS)
 
-test: $(TEST_STAMP) ## run the quick tests, nine in ten of all, in random order, on every processor (WORKERS=0: in one process)
+test: $(TEST_STAMP) ## run the quick tests, over eight in ten of all, in random order, on every processor (WORKERS=0: in one process)
 	$(SUITE) -m $(QUICK) $(ARGS)
 
 test-all: $(DEV_STAMP) ## run the slow ones too, as .ci/run does: whole campaigns, real processes, a browser

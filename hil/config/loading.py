@@ -90,12 +90,12 @@ def shipped_name(source: str | Path) -> str:
 
 def _found(source: str | Path) -> tuple[str, Traversable]:
     """Text and folder of a config."""
-    shipped = shipped_configs()
     try:
         if is_file(Path(source)):
             return read_text(Path(source), MOST_BYTES), Path(source).parent
     except (OSError, ValueError) as error:
         raise ConfigError(str(source), [Problem("(file)", str(error), "a readable YAML file")]) from None
+    shipped = shipped_configs()
     if shipped_name(source) in shipped:
         return shipped[shipped_name(source)], resources.files("rig_configs")
     allowed = f"a YAML file, or a shipped config{nearest(shipped_name(source), shipped)}"

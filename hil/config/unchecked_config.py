@@ -209,7 +209,8 @@ class UncheckedConfig(ExperimentSections):
     @property
     def driven_joints(self) -> tuple[DrivenJoint, ...]:
         """The same with their servos. Raises ValueError: the sizes of the rover are not consistent."""
-        return driven_joints(self.servos, self.rover.kind.lockable(), self.rover.parameters().tree())
+        tree = self.rover.parameters().tree() if self.servos else None  # it is a third of the time to load a config
+        return driven_joints(self.servos, self.rover.kind.lockable(), tree) if tree else ()
 
     @property
     def _turning(self) -> tuple[str, ...]:
@@ -220,12 +221,10 @@ class UncheckedConfig(ExperimentSections):
 
         Raises ValueError: as `RoverConfig.parameters`; wheels of their own size meet, or the rover does not have them.
         """
-        changed = {
-            name: OwnWheel(one.radius_m, one.width_m, one.mass_kg, one.crown_radius_m)
-            for name, one in self.wheels.items()
-        }
+        sizes = ((name, (w.radius_m, w.width_m, w.mass_kg, w.crown_radius_m)) for name, w in self.wheels.items())
+        changed = {name: OwnWheel(*size) for name, size in sizes if OwnWheel(*size) != OwnWheel()}
         rover = self.rover.parameters(self.driven)
-        return with_own_wheels(rover, {name: one for name, one in changed.items() if one != OwnWheel()})
+        return with_own_wheels(rover, changed) if changed else rover
 
     @property
     def wheels(self) -> dict[str, WheelProperties]:
