@@ -18,6 +18,8 @@ from scipy.optimize import minimize_scalar
 
 from hil.config.files import replacing, write_whole
 from hil.config.text_io import write_rows
+from hil.experiments.drawing import ENERGY_COLOUR, curve_style, dress_panel, new_panels
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary_table import columns_table
 from models.impact import effective_kinetic_energy
 from models.rover import Parameters
@@ -26,6 +28,7 @@ from models.rover.rover import Rover
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from matplotlib.figure import Figure
     from rich.table import Table
 
     from hil.config.rig import Rig
@@ -95,33 +98,26 @@ def peak_over_masses(rig: Rig) -> list[MassSet]:
 
 
 def save_energy(
-    folder: Path, curve: EnergyCurve, masses: Sequence[MassSet], title: str, parts: Mapping[str, Any] | None = None
+    folder: Path, curve: EnergyCurve, masses: Sequence[MassSet], parts: Mapping[str, Any] | None = None
 ) -> None:
-    """Write energy.json, with further `parts` after the curve, energy.png and energy_masses.csv."""
+    """Write energy.json, with further `parts` after the curve, and energy_masses.csv."""
     whole = {**curve, **(parts or {})}
     write_whole(folder / "energy.json", json.dumps(whole, indent=2) + "\n")
     table = folder / "energy_masses.csv"
     with replacing(table) as unfinished, unfinished.open("w", newline="", encoding="utf-8") as file:
         rows = [(row.masses, f"{row.total_kg:.6g}", row.peak_angle_deg, row.peak_energy_J) for row in masses]
         write_rows(file, [("masses", "total_kg", "peak_angle_deg", "peak_energy_J"), *rows])
-    draw_energy(curve, title, folder / "energy.png")
 
 
-def draw_energy(curve: EnergyCurve, title: str, path: Path) -> None:
+def draw_energy(curve: EnergyCurve, form: FigureForm) -> Figure:
     """Draw T_c over the angle, its peak marked."""
-    from matplotlib.figure import Figure
-
-    energy, peak = curve["energy_J"], curve["peak_angle_deg"]
-    figure = Figure(figsize=(7.0, 4.2), layout="constrained")
-    axes = figure.add_subplot()
-    axes.plot(curve["angles_deg"], energy, marker="o", markersize=3.5)
-    if peak is not None:
-        axes.axvline(peak, color="0.5", linestyle="--", linewidth=1.0)
-        axes.annotate(f"{peak:.1f}°", (peak, min(energy)), textcoords="offset points", xytext=(4, 2), color="0.3")
-    axes.set(xlabel="obstacle angle [deg]", ylabel="effective kinetic energy $T_c$ [J]", title=title)
-    axes.grid(alpha=0.3)
-    with replacing(path) as unfinished:
-        figure.savefig(unfinished, dpi=150)
+    figure, (axes,) = new_panels(form, 1, 4.0)
+    axes.plot(curve["angles_deg"], curve["energy_J"], **curve_style(form, 0, color=ENERGY_COLOUR))
+    dress_panel(axes, form, f"Effective kinetic energy: {peak_in_words(curve)}", "$T_c$ [J]", "obstacle angle [deg]")
+    if curve["peak_angle_deg"] is not None:
+        axes.axvline(curve["peak_angle_deg"], color="#999999", lw=form.line(0.8), zorder=0)
+    axes.set_ylim(bottom=0.0)
+    return figure
 
 
 def peak_in_words(curve: EnergyCurve) -> str:

@@ -15,12 +15,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 
 from hil.config.command_requirements import ground_of, refuse_unfit
+from hil.experiments.drawing import COLOURS, dress_panel, new_panels, share_legend
+from hil.experiments.figure_form import FigureForm
 from models.kernels.bound import BoundArguments
 from models.rover.rover import Rover
 from models.terrain.least_cost import MapRoute, Traverse, least_cost, way_along
@@ -169,22 +171,26 @@ def plan(
     return _PlannedPath(least, way_along(relief, rover, least.places[[0, -1]], heading=heading))
 
 
-def draw_plan(rig: Rig, planned: _PlannedPath) -> Figure:
-    """Both ways over lines of equal height."""
-    from matplotlib.figure import Figure
-
+def draw_plan(rig: Rig, planned: _PlannedPath, form: FigureForm) -> Figure:
+    """Both paths over lines of equal height."""
     relief = rig.nominal.ground.relief
     assert relief is not None
     x, y = (first + relief.spacing * np.arange(n) for first, n in zip(relief[1:3], relief.height.shape, strict=True))
-    figure = Figure((8.0, 5.0))
-    axes = figure.subplots()
-    drawn = axes.contour(x, y, relief.height.T, levels=12, colors="#9a8f7d", linewidths=0.7)
-    axes.clabel(drawn, fontsize=7, fmt="%.2f m")
-    for way, colour, name in ((planned.straight, "#bb5566", "straight"), (planned.least, "#004488", "least energy")):
-        axes.plot(*way.places.T, color=colour, label=f"{name}: {way.length:.2f} m, {way.cost:.0f} J")
+    high = min(max(9.0 * np.ptp(y) / np.ptp(x), 1.5), 8.0)
+    figure, (axes,) = new_panels(form, 1, float(high))
+    drawn = axes.contour(x, y, relief.height.T, levels=12, colors="#9a8f7d", linewidths=form.line(0.7))
+    axes.clabel(drawn, fontsize=form.font(7.0), fmt="%.2f m")
+    for path, colour, line, wide, name in (
+        (planned.straight, "black", "--", 1.6, "straight"),
+        (planned.least, COLOURS[0], "-", 3.2, "least energy"),
+    ):
+        energy = f"{path.cost:.0f} J" if math.isfinite(path.cost) else "cannot be driven"
+        style: dict[str, Any] = {"color": colour, "ls": line, "lw": form.line(wide), "zorder": 4.0 - wide}
+        axes.plot(*path.places.T, label=f"{name}: {path.length:.2f} m, {energy}", **style)
+    for place, mark, words in ((planned.least.places[0], "o", "start"), (planned.least.places[-1], "s", "goal")):
+        axes.plot(*place, mark, color="black", mfc="white", ms=form.line(7.0), label=words, zorder=5)
     axes.set_aspect("equal")
-    axes.set_xlabel("x ahead of the start [m]")
-    axes.set_ylabel("y to port [m]")
-    axes.legend(fontsize=8)
-    figure.tight_layout()
+    dress_panel(axes, form, "Paths over lines of equal height", "to port [m]", "ahead of the start [m]")
+    axes.grid(visible=False)
+    share_legend(figure, form, axes)
     return figure

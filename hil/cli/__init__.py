@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.main import get_command
@@ -110,9 +110,20 @@ def _common(
 
 
 @cache
-def _program() -> Callable[..., object]:
+def _program() -> Any:
     """All commands with their options, made once in a process: that takes a tenth of a second."""
-    return get_command(app)
+    return _without_types(get_command(app))
+
+
+def _without_types(command: Any) -> Any:
+    """Show no type of a value next to a flag, for it takes none."""
+    context = typer.Context(command, help_option_names=["-h", "--help"])
+    for option in command.get_params(context):
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
+    for each in getattr(command, "commands", {}).values():
+        _without_types(each)
+    return command
 
 
 def run(arguments: Sequence[str]) -> int:
