@@ -96,7 +96,7 @@ def _cross_checks(plan: _ActivityPlan) -> list[Problem]:
 
 TICK_NS = 20_000_000
 RAMP_S = 1.0
-# A drive has arrived so near to its place, and has failed after so many times of its straight way [m], [-], [s].
+# A drive has arrived so near to its place, and has failed after so many times of its straight distance [m], [-], [s].
 NEAR_M, MOST_TIMES, SPARE_S = 0.1, 3.0, 10.0
 # It steers by speeds of its two sides: the share by which one is faster, for a bearing [1/rad] and at most.
 STEER_PER_RAD, MOST_SHARE = 1.0, 0.5

@@ -103,7 +103,7 @@ OF_ACCELERATION = 0.5
 STEADY = 0.5
 # In the order of the terminal.
 RESULTS = (
-    SummaryKey("way_m", "length of the whole drive, from the rover twin", "way, twin", 3, "m", main="way"),
+    SummaryKey("way_m", "length of the whole drive, from the rover twin", "distance, twin", 3, "m", main="distance"),
     SummaryKey("steps", "one a step of the config: `speed_set_mps`, `turn_set_mps`, and means over the second half of "
         "the step, from the rover twin: `speed_mps`, and by wheel `slip`, `sinkage_m`, `normal_force_N`",
         rows=inner(SummaryKey("speed_set_mps, speed_mps", "", "speed set, twin", 3, "m/s"),

@@ -108,7 +108,7 @@ RESULTS = (
     SummaryKey("rows", "", "rows"),
     SummaryKey("interpolation", "", "interpolation"),
     SummaryKey("played_s, length_s", "how much of the table was played; its last time", "played, of", 2, "s"),
-    SummaryKey("way_m", "way of the rover in that time, by the twin", "way, twin", 3, "m", main="way"),
+    SummaryKey("way_m", "distance of the rover in that time, by the twin", "distance, twin", 3, "m", main="distance"),
     SummaryKey("error_rms_mps", "speed set less speed measured, at the rims: root mean square and largest over all "
         "wheels, and of each; null: the table has no speeds", "speed set less speed measured, root mean square", 4,
         "m/s", main="error"),
@@ -119,7 +119,7 @@ RESULTS = (
         "driven joints: largest angle set less measured", 2, "deg"),
     SummaryKey("joint_error_rms_deg", "", "root mean square of each", 2, "deg"),
     SummaryKey("joints", "", "joints, in this order"),
-    SummaryKey("slide_error_largest_mm", "the same of those that slide", "driven slides: largest way set less measured",
+    SummaryKey("slide_error_largest_mm", "the same of those that slide", "slides: largest set less measured",
         2, "mm"),
     SummaryKey("slide_error_rms_mm", "", "root mean square of each", 2, "mm"),
     SummaryKey("slides", "", "slides, in this order"),

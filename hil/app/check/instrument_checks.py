@@ -152,7 +152,7 @@ def _angles(rig: Rig, sample: JointSample) -> list[Check]:
     checks = []
     to_do = "compare with a protractor; correct zero, gear or reversed in devices.servos, or move the joint"
     for joint, angle in zip(rig.config.driven_joints, sample.angle_rad, strict=True):
-        ok, what = joint.beyond(angle) <= joint.outside_rad, "way" if joint.slides else "angle"
+        ok, what = joint.beyond(angle) <= joint.outside_rad, "displacement" if joint.slides else "angle"
         allowed = f"{joint.range_words()}, where the joint really is"
         checks.append(Check(f"{what} of {joint.name}", ok, joint.words(angle), allowed, to_do))
     return checks
