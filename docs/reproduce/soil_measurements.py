@@ -27,6 +27,8 @@ from hil.analysis.soil_tests import (
     validate,
     validate_plates,
 )
+from hil.experiments.drawing import TESTS, save_figure, set_frame, source_line
+from hil.experiments.figure_form import FigureForm
 from references.bekker_wong import BekkerWong
 
 HERE = Path(__file__).parent
@@ -122,7 +124,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def make() -> str:
         found = computed()
         NUMBERS.write_text(json.dumps(numbers_of(found), indent=1) + "\n", encoding="utf-8")
-        draw(found, PICTURE)
+        form, facts = FigureForm(), {"tests": ", ".join(found), "rig": TESTS}
+        figure = draw(found, form)
+        set_frame(figure, form, "Wheels on soil: measured and computed", source_line(facts, "of the documentation"))
+        save_figure(figure, PICTURE, "Wheels on soil", facts, form)
         return written()
 
     def written() -> str:

@@ -114,9 +114,9 @@ def draw_comparison(found: Comparison) -> Figure:
         below.set_xlabel("obstacle angle [deg]")
         if ground:
             above.set_title(f"{ground} ground", loc="left", parse_math=False)
-    grid[0, 0].set_ylabel(found.quantity)
+    grid[0, 0].set_ylabel(f"{found.quantity}\nmean, bars: 95 %")
     grid[1, 0].set_ylabel("B - A")
-    grid[0, 0].legend(title="bars: 95 % interval of the mean", title_fontsize=7)
+    drawing.legend_below(figure, *grid[0, 0].get_legend_handles_labels()[0])
     return figure
 
 

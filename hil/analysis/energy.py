@@ -31,6 +31,8 @@ from scipy.optimize import brentq, minimize_scalar
 from hil.config.command_requirements import ground_of, refuse_unfit
 from hil.config.files import replacing, write_whole
 from hil.config.text_io import write_rows
+from hil.experiments.drawing import COLOURS, ENERGY_COLOUR, curve_style, dress_panel, new_panels, share_legend
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary_table import columns_table
 from models.impact import effective_kinetic_energy
 from models.kernels.bound import BoundArguments
@@ -116,33 +118,26 @@ def peak_over_masses(rig: Rig) -> list[MassSet]:
 
 
 def save_energy(
-    folder: Path, curve: EnergyCurve, masses: Sequence[MassSet], title: str, parts: Mapping[str, Any] | None = None
+    folder: Path, curve: EnergyCurve, masses: Sequence[MassSet], parts: Mapping[str, Any] | None = None
 ) -> None:
-    """Write energy.json, with further `parts` after the curve, energy.png and energy_masses.csv."""
+    """Write energy.json, with further `parts` after the curve, and energy_masses.csv."""
     whole = {**curve, **(parts or {})}
     write_whole(folder / "energy.json", json.dumps(whole, indent=2) + "\n")
     table = folder / "energy_masses.csv"
     with replacing(table) as unfinished, unfinished.open("w", newline="", encoding="utf-8") as file:
         rows = [(row.masses, f"{row.total_kg:.6g}", row.peak_angle_deg, row.peak_energy_J) for row in masses]
         write_rows(file, [("masses", "total_kg", "peak_angle_deg", "peak_energy_J"), *rows])
-    draw_energy(curve, title, folder / "energy.png")
 
 
-def draw_energy(curve: EnergyCurve, title: str, path: Path) -> None:
+def draw_energy(curve: EnergyCurve, form: FigureForm) -> Figure:
     """Draw T_c over the angle, its peak marked."""
-    from matplotlib.figure import Figure
-
-    energy, peak = curve["energy_J"], curve["peak_angle_deg"]
-    figure = Figure(figsize=(7.0, 4.2), layout="constrained")
-    axes = figure.add_subplot()
-    axes.plot(curve["angles_deg"], energy, marker="o", markersize=3.5)
-    if peak is not None:
-        axes.axvline(peak, color="0.5", linestyle="--", linewidth=1.0)
-        axes.annotate(f"{peak:.1f}°", (peak, min(energy)), textcoords="offset points", xytext=(4, 2), color="0.3")
-    axes.set(xlabel="obstacle angle [deg]", ylabel="effective kinetic energy $T_c$ [J]", title=title)
-    axes.grid(alpha=0.3)
-    with replacing(path) as unfinished:
-        figure.savefig(unfinished, dpi=150)
+    figure, (axes,) = new_panels(form, 1, 4.0)
+    axes.plot(curve["angles_deg"], curve["energy_J"], **curve_style(form, 0, color=ENERGY_COLOUR))
+    dress_panel(axes, form, f"Effective kinetic energy: {peak_in_words(curve)}", "$T_c$ [J]", "obstacle angle [deg]")
+    if curve["peak_angle_deg"] is not None:
+        axes.axvline(curve["peak_angle_deg"], color="#999999", lw=form.line(0.8), zorder=0)
+    axes.set_ylim(bottom=0.0)
+    return figure
 
 
 def peak_in_words(curve: EnergyCurve) -> str:
@@ -334,22 +329,26 @@ def plan(
     return _PlannedPath(least, way_along(relief, rover, least.places[[0, -1]], heading=heading))
 
 
-def draw_plan(rig: Rig, planned: _PlannedPath) -> Figure:
-    """Both ways over lines of equal height."""
-    from matplotlib.figure import Figure
-
+def draw_plan(rig: Rig, planned: _PlannedPath, form: FigureForm) -> Figure:
+    """Both paths over lines of equal height."""
     relief = rig.nominal.ground.relief
     assert relief is not None
     x, y = (first + relief.spacing * np.arange(n) for first, n in zip(relief[1:3], relief.height.shape, strict=True))
-    figure = Figure((8.0, 5.0))
-    axes = figure.subplots()
-    drawn = axes.contour(x, y, relief.height.T, levels=12, colors="#9a8f7d", linewidths=0.7)
-    axes.clabel(drawn, fontsize=7, fmt="%.2f m")
-    for way, colour, name in ((planned.straight, "#bb5566", "straight"), (planned.least, "#004488", "least energy")):
-        axes.plot(*way.places.T, color=colour, label=f"{name}: {way.length:.2f} m, {way.cost:.0f} J")
+    high = min(max(9.0 * np.ptp(y) / np.ptp(x), 1.5), 8.0)
+    figure, (axes,) = new_panels(form, 1, float(high))
+    drawn = axes.contour(x, y, relief.height.T, levels=12, colors="#9a8f7d", linewidths=form.line(0.7))
+    axes.clabel(drawn, fontsize=form.font(7.0), fmt="%.2f m")
+    for path, colour, line, wide, name in (
+        (planned.straight, "black", "--", 1.6, "straight"),
+        (planned.least, COLOURS[0], "-", 3.2, "least energy"),
+    ):
+        energy = f"{path.cost:.0f} J" if math.isfinite(path.cost) else "cannot be driven"
+        style: dict[str, Any] = {"color": colour, "ls": line, "lw": form.line(wide), "zorder": 4.0 - wide}
+        axes.plot(*path.places.T, label=f"{name}: {path.length:.2f} m, {energy}", **style)
+    for place, mark, words in ((planned.least.places[0], "o", "start"), (planned.least.places[-1], "s", "goal")):
+        axes.plot(*place, mark, color="black", mfc="white", ms=form.line(7.0), label=words, zorder=5)
     axes.set_aspect("equal")
-    axes.set_xlabel("x ahead of the start [m]")
-    axes.set_ylabel("y to port [m]")
-    axes.legend(fontsize=8)
-    figure.tight_layout()
+    dress_panel(axes, form, "Paths over lines of equal height", "to port [m]", "ahead of the start [m]")
+    axes.grid(visible=False)
+    share_legend(figure, form, axes)
     return figure

@@ -6,18 +6,17 @@ The metrics of standing are those of MacMahon 2016, 2.1: least friction needed, 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
-from matplotlib.figure import Figure
 from rich.markup import escape
 from rich.table import Table
 
 from hil.analysis.energy import EnergyCurve, energy_over_angle
-from hil.config.files import replacing
+from hil.experiments.drawing import ENERGY_COLOUR, curve_style, draw_limit, dress_panel, new_panels, share_legend
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary_table import columns_table
 from models.impact import (
     CompliantImpact,
@@ -31,6 +30,7 @@ from models.vehicle import HITTING_WHEELS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from hil.config.rig import Rig
 
@@ -95,24 +95,22 @@ def compliance_table(found: Compliance, angles_deg: Sequence[float]) -> Table:
     return columns_table(titles, rows, title=title)
 
 
-def draw_compliance(
-    over_angle: Axes, over_plate: Axes, found: Compliance, angles_deg: Sequence[float], at: float
-) -> None:
+def draw_compliance(found: Compliance, angles_deg: Sequence[float], at_deg: float, form: FigureForm) -> Figure:
     """Draw T_c of the rigid rover and the first hit over the angle, and at one angle [deg] over the plate."""
-    over_angle.plot(angles_deg, found["rigid_energy_J"], marker="o", markersize=3.5, label="rigid legs")
-    over_angle.plot(angles_deg, found["energy_J"], "s--", markersize=3.5, label="first hit, legs on springs")
-    over_angle.set(xlabel="obstacle angle [deg]", ylabel="energy [J]", title="Legs on springs")
-    over_angle.set_ylim(bottom=0.0)
+    figure, (over_angle, over_plate) = new_panels(form, 2)
+    first = curve_style(form, 0, marker="", label="first hit, legs on springs")
+    rigid = curve_style(form, 0, color=ENERGY_COLOUR, label="$T_c$, rigid legs")
+    over_angle.plot(angles_deg, found["rigid_energy_J"], **rigid)
+    over_angle.plot(angles_deg, found["energy_J"], **first | {"marker": "s"})
     plates = found["over_plate"]
-    over_plate.semilogx(plates["stiffness_Npm"], plates["energy_J"], color="C1")
-    over_plate.axvline(
-        found["leg_stiffness_Npm"], color="0.5", linestyle="--", linewidth=1.0, label="as stiff as a leg"
-    )
-    over_plate.set(xlabel="plate's stiffness, a wheel [N/m]", ylabel="energy of the first hit [J]", title=f"At {at:g}°")
-    over_plate.set_ylim(bottom=0.0)
+    over_plate.semilogx(plates["stiffness_Npm"], plates["energy_J"], **first)
+    draw_limit(over_plate, form, found["leg_stiffness_Npm"], "a plate as stiff as a leg", upright=True)
+    dress_panel(over_angle, form, "First hit over the angle", "energy [J]", "obstacle angle [deg]")
+    dress_panel(over_plate, form, f"First hit at {at_deg:g}°", "energy [J]", "stiffness of the plate, a wheel [N/m]")
     for axes in (over_angle, over_plate):
-        axes.grid(alpha=0.3)
-        axes.legend()
+        axes.set_ylim(bottom=0.0)
+    share_legend(figure, form, over_angle, over_plate)
+    return figure
 
 
 def _hit(
@@ -183,20 +181,14 @@ def sensitivity_table(found: Sensitivity, angles_deg: Sequence[float]) -> Table:
     return columns_table(("angle [deg]", *found["coordinates"]), rows, title=title, title_justify="left")
 
 
-def draw_sensitivity(axes: Axes, found: Sensitivity, angles_deg: Sequence[float]) -> None:
-    """Draw dT_c/dq of each coordinate over the angle."""
-    for place, (name, values) in enumerate(zip(found["coordinates"], found["gradient_Jprad"], strict=True)):
-        axes.plot(
-            angles_deg,
-            [_mJpdeg(value) for value in values],
-            marker="os^Dv<>P"[place % 8],
-            linestyle=("-", "--", ":")[place % 3],
-            markersize=3.5,
-            label=name,
-        )
-    axes.set(xlabel="obstacle angle [deg]", ylabel="$dT_c/dq$ [mJ/deg]", title="Sensitivity to the posture")
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=7, ncols=2)
+def draw_sensitivity(found: Sensitivity, angles_deg: Sequence[float], form: FigureForm) -> Figure:
+    """Draw dT_c/dq of each coordinate over the angle; coordinates of one curve share it."""
+    found_mJpdeg = ([_mJpdeg(value) for value in row] for row in found["gradient_Jprad"])
+    figure, (axes,) = new_panels(form, 1, 4.0)
+    _plot_curves(axes, form, angles_deg, dict(zip(found["coordinates"], found_mJpdeg, strict=True)))
+    dress_panel(axes, form, "Change of $T_c$ with the posture", "$dT_c/dq$ [mJ/deg]", "obstacle angle [deg]")
+    share_legend(figure, form, axes)
+    return figure
 
 
 def _mJpdeg(value_Jprad: float) -> float:
@@ -245,22 +237,30 @@ def standing_table(standing: _StandingCurve, curve: EnergyCurve) -> Table:
     return columns_table(titles, rows)
 
 
-def draw_standing(friction: Axes, share: Axes, standing: _StandingCurve, curve: EnergyCurve) -> None:
-    """Draw the friction needed over the angle with T_c on a second axis, and the shares of the weight."""
-    angles = curve["angles_deg"]
-    friction.plot(angles, _gaps(standing["friction_needed"]), marker="o", markersize=3.5)
-    friction.set(xlabel="obstacle angle [deg]", ylabel="least friction needed")
-    energy = friction.twinx()
-    energy.plot(angles, curve["energy_J"], "s--", color="C1", markersize=3.5)
-    energy.set_ylabel("effective kinetic energy $T_c$ [J]", color="C1")
-    for name, one in standing["load_share"].items():
-        if not name.endswith("right"):  # both sides of the nominal rover bear the same
-            share.plot(angles, _gaps(one), marker="o", markersize=3.5, label=name.replace("_", " "))
-    share.set(xlabel="obstacle angle [deg]", ylabel="normal force over the weight")
-    share.legend()
+def draw_standing(standing: _StandingCurve, angles_deg: Sequence[float], form: FigureForm) -> Figure:
+    """Draw the friction needed over the angle, and the shares of the weight; wheels of one curve share it."""
+    figure, (friction, share) = new_panels(form, 2)
+    style = curve_style(form, 0, color="black")
+    friction.plot(angles_deg, _gaps(standing["friction_needed"]), **style)
+    _plot_curves(share, form, angles_deg, {name: _gaps(values) for name, values in standing["load_share"].items()})
+    dress_panel(friction, form, "Least friction that holds the rover", "[-]", "obstacle angle [deg]")
+    dress_panel(share, form, "Normal force over the weight", "[-]", "obstacle angle [deg]")
     for axes in (friction, share):
         axes.set_ylim(bottom=0.0)
-        axes.grid(alpha=0.3)
+    share_legend(figure, form, share)
+    return figure
+
+
+def _plot_curves(
+    axes: Axes, form: FigureForm, angles_deg: Sequence[float], values: Mapping[str, Sequence[float]]
+) -> None:
+    """Draw the values of each name over the angle; names whose values are alike share a curve."""
+    curves: dict[str, list[str]] = {}
+    for name, one in values.items():
+        curves.setdefault(" ".join(f"{value:.6f}" for value in one).replace("-0.000000", "0.000000"), []).append(name)
+    for place, names in enumerate(curves.values()):
+        label = ", ".join(name.replace("_", " ") for name in names)
+        axes.plot(angles_deg, values[names[0]], **curve_style(form, place, label=label))
 
 
 def _gaps(values: Sequence[float | None]) -> list[float]:
@@ -275,29 +275,8 @@ def _words(value: float | None, form: str, unit: str = "") -> str:
     return "-" if value is None else f"{value:{form}}{unit}"
 
 
-def save_parts(folder: Path, parts: Mapping[str, Any], curve: EnergyCurve, at_deg: float) -> None:
-    """Write energy_compliance.png, energy_sensitivity.png and energy_standing.png, of what is in `parts`.
-
-    The figure over the stiffness of the plate is of the angle `at_deg`.
-    """
-    angles_deg = curve["angles_deg"]
-    if "compliance" in parts:
-        with _figure(folder / "energy_compliance.png", 9.0) as figure:
-            over_angle, over_plate = figure.subplots(1, 2)
-            draw_compliance(over_angle, over_plate, parts["compliance"], angles_deg, at_deg)
-    if "sensitivity" in parts:
-        with _figure(folder / "energy_sensitivity.png", 7.0) as figure:
-            draw_sensitivity(figure.add_subplot(), parts["sensitivity"], angles_deg)
-    if "standing" in parts:
-        with _figure(folder / "energy_standing.png", 9.0) as figure:
-            friction, share = figure.subplots(1, 2)
-            draw_standing(friction, share, parts["standing"], curve)
-
-
-@contextmanager
-def _figure(path: Path, width_in: float) -> Iterator[Figure]:
-    """A figure that is written to the path once it is drawn."""
-    figure = Figure(figsize=(width_in, 4.2), layout="constrained")
-    yield figure
-    with replacing(path) as unfinished:
-        figure.savefig(unfinished, dpi=150)
+def draw_parts(parts: Mapping[str, Any], curve: EnergyCurve, at_deg: float, form: FigureForm) -> dict[str, Figure]:
+    """The figure of each of `parts`, by its name; that over the stiffness of the plate is of the angle `at_deg`."""
+    drawn: dict[str, Callable[..., Figure]] = {"sensitivity": draw_sensitivity, "standing": draw_standing}
+    drawn["compliance"] = partial(draw_compliance, at_deg=at_deg)
+    return {name: drawn[name](found, curve["angles_deg"], form=form) for name, found in parts.items()}

@@ -10,6 +10,7 @@ covariance over the distance is measured where no wheel went, and gives the unce
 from __future__ import annotations
 
 import math
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,11 +21,12 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import pdist, squareform
 
 from hil.analysis.film.moments import filmed
-from hil.config import ConfigError, Problem
+from hil.config import Config, ConfigError, Problem
 from hil.config.command_requirements import ground_of, refuse_unfit
-from hil.config.scan.file import ScanFile
+from hil.config.scan.file import ScanFile, grid_from
 from hil.config.scan.grid import Grid
-from hil.config.scan.map_text import grid_from
+from hil.experiments.drawing import COLOURS, dress_panel, new_panels, share_legend
+from hil.experiments.figure_form import FigureForm
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -84,7 +86,7 @@ class _MeasuredRuts(NamedTuple):
     """What a run left behind: depth (columns, rows) [m] at the nodes of the later scan, NaN off the earlier one."""
 
     name: str
-    simulated: bool
+    config: Config
     x: Floats
     y: Floats
     depth: Floats
@@ -153,9 +155,7 @@ def measure_ruts(run: Path, after: Path, spacing_m: float = 0.05, *, unverified:
         profiles.append(_profile(np.multiply(nearest[inner], _TRACK_STEP_M), found.depth[inner], model))
     whole = np.full(later.height.shape, np.nan)
     whole.reshape(-1)[found.kept] = found.depth
-    return _MeasuredRuts(
-        shown.name, shown.config.rig != "real", *_axes(later), whole, found.registration(), wheels, tracks, profiles
-    )
+    return _MeasuredRuts(shown.name, shown.config, *_axes(later), whole, found.registration(), wheels, tracks, profiles)
 
 
 def _refused(key: str, found: str, allowed: str) -> ConfigError:
@@ -324,26 +324,25 @@ class HeightDifference:
         return _Registration(moved[:3].tolist(), moved[3:].tolist(), u95.tolist(), self._sd)
 
 
-def draw_ruts(ruts: _MeasuredRuts) -> Figure:
+def draw_ruts(ruts: _MeasuredRuts, form: FigureForm) -> Figure:
     """The map of depths with the tracks, and the depth along each track next to the model's."""
-    from matplotlib.figure import Figure
-
-    figure = Figure((8.0, 7.0), layout="constrained")
-    over, under = figure.subplots(2, 1, height_ratios=(3, 2))
+    figure, (over, under) = new_panels(form, 2, 3.6)
     most = 1e3 * max(rut.deepest_m for rut in ruts.wheels)
     drawn = over.pcolormesh(ruts.x, ruts.y, 1e3 * ruts.depth.T, cmap="RdBu", vmin=-most, vmax=most, shading="nearest")
-    figure.colorbar(drawn, ax=over, label="depth below the scan before [mm]")
+    bar = figure.colorbar(drawn, ax=over, label="depth [mm]")
+    bar.ax.tick_params(labelsize=form.font(8.0))
+    bar.ax.yaxis.label.set_size(form.font(9.0))
     for track in ruts.tracks:
-        over.plot(*track.T, color="black", linewidth=0.6)
+        over.plot(*track.T, color="black", lw=form.line(0.7))
     over.set_aspect("equal")
-    over.set_xlabel("x ahead of the start [m]")
-    over.set_ylabel("y to port [m]")
-    for rut, profile in zip(ruts.wheels, ruts.profiles, strict=True):
-        (line,) = under.plot(profile[:, 0], 1e3 * profile[:, 1], label=rut.wheel.replace("_", " "))
-        under.plot(profile[:, 0], 1e3 * profile[:, 2], "--", color=line.get_color(), linewidth=1.0)
-    under.set_xlabel("distance along the track [m]")
-    under.set_ylabel("depth [mm]")
+    dress_panel(over, form, "Depth below the ground before, and tracks", "to port [m]", "ahead of the start [m]")
+    over.grid(visible=False)
+    for rut, profile, colour in zip(ruts.wheels, ruts.profiles, cycle(COLOURS), strict=False):
+        along, *depths = profile.T
+        name, wide = rut.wheel.replace("_", " "), form.line(1.6)
+        under.plot(along, 1e3 * depths[0], color=colour, lw=wide, label=f"{name}: measured")
+        under.plot(along, 1e3 * depths[1], "--", color=colour, lw=form.line(1.0), label=f"{name}: sinkage of the twin")
     under.set_ylim(bottom=min(0.0, under.get_ylim()[0]))
-    under.legend(fontsize=8, ncols=4, title="measured; dashed: sinkage by the rover twin", loc="lower center")
-    figure.suptitle(f"Ruts of {ruts.name}, {'SIMULATED' if ruts.simulated else 'real'} rig", x=0.01, ha="left")
+    dress_panel(under, form, "Depth along the tracks", "depth [mm]", "distance along the track [m]")
+    share_legend(figure, form, under)
     return figure

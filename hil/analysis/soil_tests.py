@@ -23,7 +23,7 @@ from hil.analysis.identification.fit import identify
 from hil.analysis.identification.forward import ForwardModel, Window, soil_of, wheel_state
 from hil.analysis.identification.sources import windows_of_table
 from hil.config.text_io import read_yaml
-from hil.experiments.drawing import COLOURS, save_figure
+from hil.experiments.drawing import COLOURS, dress_panel, new_panels, share_legend
 from hil.experiments.figure_form import FigureForm
 from models.gravity import GRAVITY_MPS2
 from models.wheel.soil import (
@@ -230,29 +230,19 @@ def _as_json(one: Predicted) -> dict[str, Any]:
     }
 
 
-def draw(found: Mapping[str, Sequence[Predicted]], path: Path) -> None:
-    """Pull over load, and sinkage, over slip: measured, and of the models; a row for each of the tests.
-
-    The ending of the path is the format.
-    """
-    figure = Figure((10.0, 1.0 + 2.4 * len(found)), layout="constrained")
-    rows = figure.subplots(len(found), 2, squeeze=False)
-    for axes, (name, each) in zip(rows, found.items(), strict=True):
-        for one, quantity, label in zip(
-            axes, ("pull_N", "sinkage_m"), ("pull / load [-]", "sinkage [mm]"), strict=True
-        ):
-            _panel(one, each, quantity)
-            one.set_ylabel(f"{name}\n{label}" if quantity == "pull_N" else label)
-            one.grid(visible=True, color="#e4e4e4", lw=0.7)
-    rows[0, 0].legend(frameon=False, fontsize=7.5)
-    for one in rows[-1]:
-        one.set_xlabel("slip [-]")
-    title = "wheels on soil: measured (points) and computed"
-    figure.suptitle(title, x=0.01, ha="left", fontsize=12.0)
-    save_figure(figure, path, title, {"tests": ", ".join(found)}, FigureForm())
+def draw(found: Mapping[str, Sequence[Predicted]], form: FigureForm) -> Figure:
+    """Pull over load, and sinkage, over slip: measured, and of the models; a row for each of the tests."""
+    figure, panels = new_panels(form, 2 * len(found), 2.6)
+    quantities = (("pull_N", "pull over load", "[-]"), ("sinkage_m", "sinkage", "[mm]"))
+    shown = [(name, each, *quantity) for name, each in found.items() for quantity in quantities]
+    for axes, (name, each, quantity, words, unit) in zip(panels, shown, strict=True):
+        _panel(axes, each, quantity, form)
+        dress_panel(axes, form, f"{name}: {words}", unit, "slip [-]")
+    share_legend(figure, form, *panels)
+    return figure
 
 
-def _panel(axes: Axes, each: Sequence[Predicted], quantity: str) -> None:
+def _panel(axes: Axes, each: Sequence[Predicted], quantity: str, form: FigureForm) -> None:
     shown = [one for one in each if not one.variant.startswith(("half", "from"))]  # what all tests have
     lines = dict(zip((one.variant for one in shown), [(c, s) for s in ("-", "--") for c in COLOURS], strict=False))
     for one in shown:
@@ -264,9 +254,9 @@ def _panel(axes: Axes, each: Sequence[Predicted], quantity: str) -> None:
         slips, values, predicted, loads = np.array(points).T
         unit = 1.0 / loads if quantity == "pull_N" else 1e3
         colour, style = lines[one.variant]
-        axes.plot(slips, predicted * unit, color=colour, ls=style, lw=1.2, label=one.variant)
+        axes.plot(slips, predicted * unit, color=colour, ls=style, lw=form.line(1.2), label=one.variant)
         if one is shown[0]:
-            axes.plot(slips, values * unit, "o", ms=3.5, color="black", zorder=5)
+            axes.plot(slips, values * unit, "o", ms=form.line(3.5), color="black", zorder=5, label="measured")
 
 
 def slip_of(window: Window) -> float:

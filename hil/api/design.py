@@ -16,6 +16,7 @@ from hil.campaign.optimisation import optimisation_study, run_optimisation
 from hil.campaign.sensitivity import draw_sensitivity, run_sensitivity, sensitivity_study
 from hil.config import Config, load_config
 from hil.config.rig import one_of_each_kind
+from hil.experiments.figure_form import FigureForm
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,7 +49,7 @@ class DesignStudy:
         if "sensitivities" not in self.found:
             raise ValueError("an optimum has no figure; to_dataframe() has its numbers")
         figures_as_pictures()
-        return draw_sensitivity(self.found)
+        return draw_sensitivity(self.found, FigureForm())
 
     def __repr__(self) -> str:
         runs = f"{self.found['evaluations']} runs, {self.found['not_accepted']} not accepted"

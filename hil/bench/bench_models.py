@@ -12,6 +12,7 @@ import numpy as np
 
 from hil.app.warm_up import report_compiling
 from hil.bench.conditions import machine, start_times_s
+from hil.campaign.run import ProgressReporter
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
 from hil.estimation.soil.soil_filter import SOIL, STATES, make_filter, make_wheels, update
@@ -69,7 +70,6 @@ WHEELS = 500
 BURST_S = 2e-3
 
 Row = dict[str, Any]
-Progress = Callable[[str], None]
 # Does its work this number of times.
 Contender = Callable[[int], object]
 
@@ -91,21 +91,21 @@ COMPARED = {
 }
 
 
-def bench_models(rounds: int, starts: int, progress: Progress) -> dict[str, Any]:
+def bench_models(rounds: int, starts: int, report: ProgressReporter) -> dict[str, Any]:
     """Measure everything.
 
     Args:
         rounds: number of runs of each candidate; the quantiles are over these.
         starts: number of processes that start with the cache, after one with nothing compiled; 0: none.
-        progress: called with each progress line.
+        report: takes lines, and how many rounds are over.
 
     Returns:
         The content for `--json`: machine, peers, rows; the ratios are of medians.
     """
     about = machine()
     peers = {name: _version(package) for package, name in PEERS.items()}
-    report_compiling(progress)
-    progress("settling a rover on soil, and on a plane if MuJoCo is installed")
+    report_compiling(report.text)
+    report.text("settling a rover on soil, and on a plane if MuJoCo is installed")
     contenders: dict[str, Contender] = {**_rover(), **_uneven(), **_wheel(), **_soil(), **arm_steps(DT_S)}
     sizes: dict[str, int] = dict.fromkeys(
         ("wheel_exact", "wheel_flexible", "wheel_crowned", "wheel_xu", "wheel_split_quadrature"), WHEELS
@@ -114,10 +114,10 @@ def bench_models(rounds: int, starts: int, progress: Progress) -> dict[str, Any]
         contenders |= _mujoco()
     if peers["Pinocchio"]:
         contenders |= _pinocchio()
-    progress(f"{rounds} rounds of {len(contenders)} candidates in turn")
-    rows = _measured(contenders, sizes, rounds)
+    report.text(f"{rounds} rounds of {len(contenders)} candidates in turn")
+    rows = _measured(contenders, sizes, rounds, report)
     if starts:
-        progress(f"a process that compiles every kernel of a tick, and {starts} that load them from the cache")
+        report.text(f"a process that compiles every kernel of a tick, and {starts} that load them from the cache")
         rows += _starts(starts)
     medians = {row["name"]: row["p50"] for row in rows}
     for row in rows:
@@ -126,12 +126,15 @@ def bench_models(rounds: int, starts: int, progress: Progress) -> dict[str, Any]
     return {"machine": about, "peers": peers, "rows": rows}
 
 
-def _measured(contenders: Mapping[str, Contender], sizes: Mapping[str, int], rounds: int) -> list[Row]:
+def _measured(
+    contenders: Mapping[str, Contender], sizes: Mapping[str, int], rounds: int, report: ProgressReporter
+) -> list[Row]:
     times: dict[str, list[float]] = {name: [] for name in contenders}
     repeats = {name: _repeats(contender) for name, contender in contenders.items()}
-    for _ in range(rounds):
+    for count in range(rounds):
         for name, contender in contenders.items():
             times[name].append(_seconds(contender, repeats[name]) / repeats[name] / sizes.get(name, 1))
+        report.done(count + 1, rounds)
     return [_row(name, "us", np.array(seconds) * 1e6) for name, seconds in times.items()]
 
 

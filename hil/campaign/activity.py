@@ -14,6 +14,8 @@ from hil.config import Problem
 from hil.config.command_requirements import OPEN_GROUND, TRACTION, WHEELS, refuse_unfit
 from hil.config.rig import Rig
 from hil.config.schema.base import Listed, Section, bounded, positive
+from hil.experiments.drawing import COLOURS, draw_limit, dress_panel, name_phases, new_figure, share_legend
+from hil.experiments.figure_form import FigureForm
 from models.kernels.compiled import FloatArray
 from models.plant import Plant
 
@@ -94,7 +96,7 @@ def _cross_checks(plan: _ActivityPlan) -> list[Problem]:
 
 TICK_NS = 20_000_000
 RAMP_S = 1.0
-# A drive has arrived so near to its place, and has failed after so many times of its straight way [m], [-], [s].
+# A drive has arrived so near to its place, and has failed after so many times of its straight distance [m], [-], [s].
 NEAR_M, MOST_TIMES, SPARE_S = 0.1, 3.0, 10.0
 # It steers by speeds of its two sides: the share by which one is faster, for a bearing [1/rad] and at most.
 STEER_PER_RAD, MOST_SHARE = 1.0, 0.5
@@ -259,27 +261,24 @@ def _drive(activity: _Activity, plan: _ActivityPlan, rover: _Drive, battery: _Ba
     )  # fmt: skip
 
 
-def draw(plan: _ActivityPlan, result: _ActivityResult) -> Figure:
-    """Two panels over the time; the activities are shaded in turn."""
-    from matplotlib.figure import Figure
-
-    figure = Figure((8.0, 5.0))
-    above, below = figure.subplots(2, 1, sharex=True)
-    hours = result.rows[:, 0] / 3600.0
-    # a row has the powers of the time before it
-    above.step(hours, result.rows[:, 1], where="pre", color="#bb5566", label="drawn")
-    above.step(hours, result.rows[:, 2], where="pre", color="#ddaa33", label="supplied")
-    above.set_ylabel("power [W]")
-    above.set_yscale("symlog", linthresh=10.0)
-    above.legend(fontsize=8)
-    below.plot(hours, 100.0 * result.rows[:, 3], color="#004488")
-    below.axhline(100.0 * plan.battery.least_share, color="#555555", linewidth=0.8, linestyle="--")
-    below.set_ylabel("state of charge [%]")
-    below.set_xlabel("time [h]")
-    for number, phase in enumerate(result.phases):
-        for axes in (above, below):
-            axes.axvspan(
-                phase.from_s / 3600.0, phase.to_s / 3600.0, color="#000000", alpha=0.04 if number % 2 else 0.1, lw=0
-            )
-    figure.tight_layout()
+def draw(plan: _ActivityPlan, result: _ActivityResult, form: FigureForm) -> Figure:
+    """State of charge and powers over the time; the activities are shaded in turn, and named where there is room."""
+    figure = new_figure(form, (10.0, 7.0), (130.0, 110.0))
+    charge, powers = figure.subplots(2, 1, sharex=True)
+    rows = result.rows.copy()
+    rows[0, 1:3] = rows[1, 1:3]  # a row has the powers of the time before it
+    hours, style = rows[:, 0] / 3600.0, {"where": "pre", "lw": form.line(1.4)}
+    charge.plot(hours, 100.0 * rows[:, 3], color=COLOURS[0], lw=form.line(1.6), label="state of charge")
+    draw_limit(charge, form, 100.0 * plan.battery.least_share, "least state of charge")
+    powers.step(hours, rows[:, 1], color=COLOURS[1], label="power drawn", **style)
+    powers.step(hours, rows[:, 2], color=COLOURS[2], label="power supplied", **style)
+    powers.set_yscale("symlog", linthresh=10.0)
+    dress_panel(charge, form, "State of charge of the battery", "[%]")
+    dress_panel(powers, form, "Power, logarithmic above 10 W", "[W]", "time [h]")
+    spans = [(phase.name, phase.from_s / 3600.0, phase.to_s / 3600.0) for phase in result.phases]
+    for number, (_, from_h, to_h) in enumerate(spans):
+        for axes in (charge, powers):
+            axes.axvspan(from_h, to_h, color="black", alpha=0.03 if number % 2 else 0.08, lw=0)
+    name_phases(charge, form, spans, least=0.04)
+    share_legend(figure, form, charge, powers)
     return figure

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +27,16 @@ from hil.campaign.evaluations import (
 from hil.campaign.sweep import write_table
 from hil.config import Config, ConfigError, Problem
 from hil.config.files import replacing, write_whole
-from hil.experiments.drawing import COLOURS, dress_panel, new_figure, save_figure
+from hil.experiments.drawing import (
+    COLOURS,
+    dress_panel,
+    new_figure,
+    save_figure,
+    set_frame,
+    share_legend,
+    source_line,
+    study_facts,
+)
 from hil.experiments.figure_form import FigureForm
 
 if TYPE_CHECKING:
@@ -76,7 +84,11 @@ def sensitivity_study(
     return make_study(base, {**of, **ranges}, results, options, problems, share=share)
 
 
-def run_sensitivity(study: Study, execution: StudyExecution) -> dict[str, Any]:
+def run_sensitivity(
+    study: Study,
+    execution: StudyExecution,
+    form: FigureForm = FigureForm(),  # noqa: B008
+) -> dict[str, Any]:
     """Make the runs, and leave evaluations.csv, sensitivity.csv, sensitivity.json and sensitivity.png in the folder.
 
     Returns:
@@ -98,9 +110,8 @@ def run_sensitivity(study: Study, execution: StudyExecution) -> dict[str, Any]:
         with replacing(place.with_suffix(".csv")) as unfinished:
             write_table(unfinished, rows, "csv")
         write_whole(place.with_suffix(".json"), json.dumps(found, indent=1, allow_nan=False) + "\n")
-        figure, title = draw_sensitivity(found, execution.folder.absolute().name), f"{base.name}: {SENSITIVITY}"
-        shown = {"seed": str(base.seed), "config": base.name, "config_sha256": base.sha256()}
-        save_figure(figure, place.with_suffix(".png"), title, shown, FigureForm())
+        figure = draw_sensitivity(found, form, execution.folder.absolute().name)
+        save_figure(figure, form.path(execution.folder, SENSITIVITY), str(figure.get_label()), study_facts(base), form)
     return found
 
 
@@ -181,34 +192,31 @@ def _sobol(values: FloatArray) -> FloatArray:
     return np.stack([np.atleast_1d(found.first_order), np.atleast_1d(found.total_order)])
 
 
-def draw_sensitivity(found: Mapping[str, Any], run: str = "") -> Figure:
+def draw_sensitivity(found: Mapping[str, Any], form: FigureForm, run: str = "") -> Figure:
     """Bars of the keys, the longest first, a panel for each result.
 
     Derivatives: the result at either end of a key's step, off that at the config [%]. Sobol' indices: first and total.
 
     Args:
         found: as `run_sensitivity` gives it.
+        form: of the figure.
         run: name of its folder; empty: it is not saved.
     """
-    form, rows = FigureForm(), found["sensitivities"]
+    rows = found["sensitivities"]
     results = list(dict.fromkeys(row["result"] for row in rows))
-    figure = new_figure(form, (10.0, 1.0 + 1.0 * len(results) + 0.5 * len(rows)), (0.0, 0.0))
+    height_in = 1.2 + 0.8 * len(results) + 0.5 * len(rows)
+    figure = new_figure(form, (10.0, height_in), (15.0 * height_in, 15.0 * height_in))
     for axes, name in zip(figure.subplots(len(results), squeeze=False)[:, 0], results, strict=True):
         bars = sorted((row for row in rows if row["result"] == name), key=lambda row: np.ptp([0.0, *_bars(row)]))
-        dress_panel(axes, form, name, "")
+        along = "Sobol' index, with its 95 % interval" if "first" in rows[0] else "off the result at the config [%]"
+        dress_panel(axes, form, name, "", along)
         axes.set_axisbelow(True)
         axes.set_yticks(range(len(bars)), [f"{row['key']}\n{row['low']:.4g} to {row['high']:.4g}" for row in bars])
         for place, row in enumerate(bars):
-            _draw_bars(axes, place, row)
-    axes.legend(*axes.get_legend_handles_labels(), frameon=False, fontsize=8.5, loc="lower right")
-    axes.set_xlabel(
-        "Sobol' index, with its 95 % interval" if "first" in rows[0] else "off the result at the config [%]"
-    )
-    figure.suptitle(f"{found['config']}: sensitivity of {', '.join(results)}", x=0.01, ha="left", fontsize=12.0)
-    words = [f"run {run}" if run else "run not saved", f"seed {found['seed']}", f"{datetime.now(UTC):%Y-%m-%d}"]
-    words += [f"config {found['config']}", "SIMULATED rig"]
-    figure.text(0.01, 0.002, "   ".join(words), fontsize=8.5, color="#404040", va="bottom", parse_math=False)
-    figure.get_layout_engine().set(rect=(0.0, 0.035, 1.0, 0.965))  # type: ignore[union-attr,call-arg]
+            _draw_bars(axes, form, place, row)
+    share_legend(figure, form, *figure.axes)
+    facts = {"seed": str(found["seed"]), "config": found["config"], "rig": "simulated"}
+    set_frame(figure, form, f"{found['config']}: sensitivity of {', '.join(results)}", source_line(facts, run))
     return figure
 
 
@@ -221,11 +229,11 @@ def _bars(row: Row) -> tuple[float, float]:
     return 100.0 * (row["at_low"] / row["at_config"] - 1.0), 100.0 * (row["at_high"] / row["at_config"] - 1.0)
 
 
-def _draw_bars(axes: Axes, place: int, row: Row) -> None:
-    sobol, named = "first" in row, place == 0
+def _draw_bars(axes: Axes, form: FigureForm, place: int, row: Row) -> None:
+    sobol = "first" in row
     names = ("first order: by itself", "total: with the other keys") if sobol else ("key lower", "key higher")
     for side, (length, name, colour) in enumerate(zip(_bars(row), names, COLOURS, strict=False)):
-        style: dict[str, Any] = {"color": colour, "label": name if named else None}
+        style: dict[str, Any] = {"color": colour, "label": name}
         if sobol:
             order = ("first", "total")[side]
             style["xerr"] = [[max(length - row[f"{order}_low"], 0.0)], [max(row[f"{order}_high"] - length, 0.0)]]
@@ -234,4 +242,4 @@ def _draw_bars(axes: Axes, place: int, row: Row) -> None:
         axes.barh(place + (0.2 - 0.4 * side if sobol else 0.0), length, 0.4 if sobol else 0.6, **style)
     if not sobol and row["told_from_0"] is not True:
         words = "one seed: scatter not known" if row["told_from_0"] is None else "not told from 0"
-        axes.annotate(words, (0.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=8.5)
+        axes.annotate(words, (0.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=form.font(8.5))

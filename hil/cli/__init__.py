@@ -8,9 +8,10 @@ import traceback
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from typer.main import get_command
 
 from hil.cli.bench import bench
@@ -109,9 +110,22 @@ def _common(
 
 
 @cache
-def _program() -> Callable[..., object]:
+def _program() -> Any:
     """All commands with their options, made once in a process: that takes a tenth of a second."""
-    return get_command(app)
+    return _with_plain_help(get_command(app))
+
+
+def _with_plain_help(command: Any) -> Any:
+    """Show no type of a value next to a flag, for it takes none; and units in brackets, which are no markup."""
+    context = typer.Context(command, help_option_names=["-h", "--help"])
+    for option in command.get_params(context):
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
+        option.help = escape(option.help or "")
+    command.help = escape(command.help or "")
+    for each in getattr(command, "commands", {}).values():
+        _with_plain_help(each)
+    return command
 
 
 def run(arguments: Sequence[str]) -> int:

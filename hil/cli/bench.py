@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from hil.campaign.progress import ProgressBar
 from hil.cli.run_options import JsonFile, progress, writable, write
 from hil.cli.terminal import show, usage_errors, write_folded
 
@@ -77,7 +78,8 @@ def models(
     writable(json_file)
     from hil.bench.bench_models import PEERS, bench_models
 
-    result = bench_models(rounds, starts, progress=progress)
+    with ProgressBar("rounds") as report:
+        result = bench_models(rounds, starts, report)
     write(json_file, result)
     table = Table(title=f"models: times over {rounds} rounds; ratio of medians", padding=0)
     for column in ("name", "min", "p50", "p99", "unit", "ratio", "to"):

@@ -133,9 +133,7 @@ class _RunSource:
 class Straight:
     """A straight drive, ahead and back."""
 
-    way: Annotated[float, typer.Option("--way", metavar="M", min=0.2, max=10.0, help="Way ahead, and back again.")] = (
-        0.5
-    )
+    way: Annotated[float, typer.Option("--way", metavar="M", min=0.2, max=10.0, help="Distance ahead, and back.")] = 0.5
     speed: Annotated[float, typer.Option("--speed", metavar="M/S", min=0.005, max=1.0, help="Of the rims.")] = 0.08
     times: Annotated[int, typer.Option("--times", metavar="N", min=1, max=20, help="How often, there and back.")] = 1
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from hil.cli.run_options import INTERRUPTED, BatchOptions, running, with_groups
+from hil.cli.run_options import INTERRUPTED, BatchOptions, FigureOptions, running, with_groups
 from hil.cli.terminal import FAULT, complain, show, usage_errors, write_folded
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ Value = TypeVar("Value")
 @with_groups
 def sensitivity(
     options: BatchOptions,
+    figures: FigureOptions,
     result: Annotated[list[str], typer.Option("--result", metavar="NAME", help="Number of the summary; repeatable.")],
     of: Annotated[
         list[str] | None, typer.Option("--of", metavar="KEY[=STEP]", help="Key, and its step; repeatable.")
@@ -46,7 +48,7 @@ def sensitivity(
             _base(options), result, steps, over, share=share, repeats=repeats, samples=samples,
             problems=[*wrong, *problems],
         )  # fmt: skip
-    found = _made(options, "sensitivity", study, run_sensitivity)
+    found = _made(options, "sensitivity", study, partial(run_sensitivity, form=figures.form()))
     if options.as_json:
         return
     for name in study.results:

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.table import Table
 
-from hil.cli.run_options import AsJson, ConfigOptions, Out, Unverified, progress, with_groups
+from hil.campaign.progress import ProgressBar
+from hil.cli.run_options import AsJson, ConfigOptions, FigureOptions, Out, Unverified, progress, with_groups
 from hil.cli.terminal import show, usage_errors, write_folded
 
 _MOST_ANGLES = 10_000
@@ -47,6 +49,7 @@ def angles_from(text: str) -> list[float]:
 @with_groups
 def energy(
     options: ConfigOptions,
+    figures: FigureOptions,
     angles: Annotated[
         str, typer.Option("--angles", metavar="FIRST:LAST:STEP", help="Obstacle angles [deg], last one included.")
     ] = "10:90:5",
@@ -78,57 +81,51 @@ def energy(
         refuse_unfit(effective, "energy", FRONT_PAIR)
         folder = run_folder(out, effective.name, f"{angles_deg[0]:g}-{angles_deg[-1]:g}")
 
-    from hil.analysis.energy import (
-        energy_curve,
-        energy_table,
-        masses_table,
-        peak_in_words,
-        peak_over_masses,
-        save_energy,
-    )
-    from hil.analysis.energy_variants import (
-        compliance,
-        compliance_table,
-        save_parts,
-        sensitivity,
-        sensitivity_table,
-        standing_curve,
-        standing_table,
-    )
+    from hil.analysis import energy as curves
+    from hil.analysis import energy_variants as variants
     from hil.app.warm_up import report_compiling
     from hil.config.rig import Rig
+    from hil.experiments.drawing import MODELS, save_study, study_facts
 
     report_compiling(progress)
     if not as_json:
         progress(f"computing T_c at {len(angles_deg)} angles, and its peak with other masses")
     rig = Rig(effective)
-    curve, masses = energy_curve(rig, angles_deg), peak_over_masses(rig)
-    parts: dict[str, Any] = {}
-    if with_compliance:
-        parts["compliance"] = compliance(rig, angles_deg)
-    if with_sensitivity:
-        parts["sensitivity"] = sensitivity(rig, angles_deg)
-    if with_standing:
-        parts["standing"] = standing_curve(rig, angles_deg)
+    makers = {"compliance": variants.compliance, "sensitivity": variants.sensitivity}
+    makers |= {"standing": variants.standing_curve}
+    wanted = dict(zip(makers, (with_compliance, with_sensitivity, with_standing), strict=True))
+    parts, total = dict[str, Any](), 2 + sum(wanted.values())
+    with ProgressBar("parts") as bar:
+        curve = curves.energy_curve(rig, angles_deg)
+        bar.done(1, total)
+        masses = curves.peak_over_masses(rig)
+        bar.done(2, total)
+        for name, make in makers.items():
+            if wanted[name]:
+                parts[name] = make(rig, angles_deg)
+                bar.done(2 + len(parts), total)
     title = f"{effective.name}: effective kinetic energy at {effective.trial.speed_mps:g} m/s, no ground"
-    save_energy(folder, curve, masses, title, parts)
-    save_parts(folder, parts, curve, effective.trial.angle_deg)
+    curves.save_energy(folder, curve, masses, parts)
+    form, facts = figures.form(), study_facts(effective, MODELS)
+    save_study(curves.draw_energy(curve, form), form, form.path(folder, "energy"), title, facts)
+    for name, figure in variants.draw_parts(parts, curve, effective.trial.angle_deg, form).items():
+        save_study(figure, form, form.path(folder, f"energy_{name}"), title, facts)
     if as_json:
         print(json.dumps({**curve, **parts}, allow_nan=False))
     else:
         write_folded(title)
-        show(energy_table(curve))
-        write_folded(peak_in_words(curve))
+        show(curves.energy_table(curve))
+        write_folded(curves.peak_in_words(curve))
         write_folded("the peak with other masses, one changed at a time")
-        show(masses_table(masses))
+        show(curves.masses_table(masses))
         if with_compliance:
             write_folded("the first hit, the front wheels on springs of their legs")
-            show(compliance_table(parts["compliance"], angles_deg))
+            show(variants.compliance_table(parts["compliance"], angles_deg))
         if with_sensitivity:
-            show(sensitivity_table(parts["sensitivity"], angles_deg))
+            show(variants.sensitivity_table(parts["sensitivity"], angles_deg))
         if with_standing:
             write_folded("the front wheels on the obstacle, the others on level ground")
-            show(standing_table(parts["standing"], curve))
+            show(variants.standing_table(parts["standing"], curve))
         write_folded(f"run folder: {folder}")
 
 
@@ -143,13 +140,21 @@ def place_from(text: str, option: str) -> tuple[float, float]:
     raise typer.BadParameter(f"found {text!r}; allowed: X,Y in m, for example 2.5,-0.4", param_hint=option)
 
 
+@dataclass(frozen=True)
+class _PathFigure(FigureOptions):
+    """The same of a command whose `--to` is a place."""
+
+    to: Annotated[Literal["png", "pdf", "svg"], typer.Option("--format", help="Format of the figure.")] = "png"
+
+
 @with_groups
 def path(
     options: ConfigOptions,
-    to: Annotated[
+    figures: _PathFigure,
+    goal: Annotated[
         str, typer.Option("--to", metavar="X,Y", help="Goal [m]: x ahead of the rover's start, y to port of it.")
     ],
-    start: Annotated[str, typer.Option("--from", metavar="X,Y", help="Where the way begins [m].")] = "0,0",
+    start: Annotated[str, typer.Option("--from", metavar="X,Y", help="Where the path begins [m].")] = "0,0",
     most_roll: Annotated[
         float, typer.Option("--most-roll", min=1.0, max=45.0, help="Largest tilt to a side [deg].")
     ] = 20.0,
@@ -165,13 +170,13 @@ def path(
     from hil.recording.run_folder import run_folder
 
     with usage_errors():
-        begin, end = place_from(start, "--from"), place_from(to, "--to")
+        begin, end = place_from(start, "--from"), place_from(goal, "--to")
         effective = options.load()
 
     from hil.analysis.energy import draw_plan, plan
     from hil.app.warm_up import report_compiling
     from hil.config.rig import Rig
-    from hil.experiments.drawing import write_figure
+    from hil.experiments.drawing import MODELS, save_study, study_facts
 
     report_compiling(progress)
     rig = Rig(effective)
@@ -191,7 +196,8 @@ def path(
         }
         for name, way in planned._asdict().items()
     }
-    write_figure(draw_plan(rig, planned), folder / "path.png", "way of least energy", {"config": effective.name}, 100)
+    form, title = figures.form(), f"{effective.name}: path of least energy to {end[0]:g}, {end[1]:g} m"
+    save_study(draw_plan(rig, planned, form), form, form.path(folder, "path"), title, study_facts(effective, MODELS))
     write_whole(folder / "path.json", json.dumps(ways, allow_nan=False, indent=1))
     if as_json:
         print(json.dumps(ways, allow_nan=False))
@@ -205,6 +211,7 @@ def path(
 @with_groups
 def activity(
     options: ConfigOptions,
+    figures: FigureOptions,
     plan: Annotated[
         str, typer.Option("--plan", metavar="PLAN", help="A YAML file, or a shipped one of rig_configs/activities/.")
     ],
@@ -223,7 +230,7 @@ def activity(
     from hil.app.warm_up import report_compiling
     from hil.campaign.activity import draw, simulate
     from hil.config.rig import Rig
-    from hil.experiments.drawing import write_figure
+    from hil.experiments.drawing import MODELS, save_study, study_facts
 
     report_compiling(progress)
     with usage_errors():
@@ -242,7 +249,10 @@ def activity(
     write_whole(folder / "activity.json", json.dumps(summary, allow_nan=False, indent=1))
     with replacing(folder / "activity.csv") as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
         write_rows(file, [["t_s", "drawn_W", "supplied_W", "state_of_charge"], *result.rows.tolist()])
-    write_figure(draw(activities, result), folder / "activity.png", "activities", {"config": config.name}, 100)
+    form, title = figures.form(), f"{config.name}: plan of activities {activities.name}"
+    title += ", feasible" if not result.problems else f", NOT feasible: {'; '.join(result.problems)}"
+    figure = draw(activities, result, form)
+    save_study(figure, form, form.path(folder, "activity"), title, study_facts(config, MODELS))
     if as_json:
         print(json.dumps(summary, allow_nan=False))
         return
@@ -256,9 +266,11 @@ def activity(
     write_folded(f"run folder: {folder}")
 
 
+@with_groups
 def ruts(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run on a scan.")],
     after: Annotated[Path, typer.Argument(metavar="AFTER", help="Scan after it, in units and axes of the first.")],
+    figures: FigureOptions,
     spacing: Annotated[
         float, typer.Option("--spacing", min=0.01, max=1.0, help="Of the nodes of its height map [m].")
     ] = 0.05,
@@ -270,14 +282,17 @@ def ruts(
     from hil.analysis.dataset import UnverifiedRunError
     from hil.analysis.ruts import draw_ruts, measure_ruts
     from hil.config.files import write_whole
-    from hil.experiments.drawing import write_figure
+    from hil.experiments.drawing import save_study, study_facts
     from hil.recording import RecordError
     from hil.recording.run_folder import run_folder
 
     with usage_errors(RecordError, UnverifiedRunError):
         found = measure_ruts(run, after, spacing, unverified=unverified)
         folder = run_folder(out, found.name, "ruts")
-    write_figure(draw_ruts(found), folder / "ruts.png", "ruts", {"run": found.name}, 100)
+    form = figures.form()
+    save_study(
+        draw_ruts(found, form), form, form.path(folder, "ruts"), f"Ruts of {found.name}", study_facts(found.config)
+    )
     write_whole(folder / "ruts.json", json.dumps(found.as_json(), allow_nan=False, indent=1))
     if as_json:
         print(json.dumps(found.as_json(), allow_nan=False))

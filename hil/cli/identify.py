@@ -14,7 +14,7 @@ import typer
 from rich.table import Table
 
 from hil.campaign.progress import ProgressBar
-from hil.cli.run_options import AsJson, Cluster, Out, Unverified, progress
+from hil.cli.run_options import AsJson, Cluster, FigureOptions, Out, Unverified, with_groups
 from hil.cli.terminal import show, usage_errors, write_folded
 
 if TYPE_CHECKING:
@@ -30,7 +30,9 @@ Workers = Annotated[
 ]
 
 
+@with_groups
 def identify(
+    figures: FigureOptions,
     runs: Annotated[
         list[Path] | None,
         typer.Argument(metavar="RUN...", help="Folders of runs of drawbar or slope."),
@@ -90,16 +92,19 @@ def identify(
     def whole_work(spread: Executor | None, sees_folders: bool) -> tuple[Sources, Identification]:
         read = read_sources(*before, unverified=unverified, spread=spread if sees_folders else None)
         check_enough(read.windows, names)
-        return read, identify_soil(read.windows, read.soil, names, spread=spread)
+        return read, identify_soil(read.windows, read.soil, names, spread=spread, done=bar.done)
 
     with usage_errors(IdentificationError, OtherVersionError, RecordError, UnverifiedRunError):
-        read, found = with_workers(whole_work, workers, cluster, progress)
+        with ProgressBar("searches") as bar:
+            read, found = with_workers(whole_work, workers, cluster, bar.text)
         folder = run_folder(out, read.name, "identify")
     from hil.analysis.identification.figure import draw
+    from hil.experiments.drawing import save_study
 
     whole = save(found, folder)
     title = f"{read.name}: soil identified from {len(found.windows)} windows"
-    draw(found, folder / "identification.png", title, {"config": read.name})
+    form = figures.form()
+    save_study(draw(found, form), form, form.path(folder, "identification"), title, read.facts)
     if as_json:
         print(json.dumps(whole, allow_nan=False))
         return
@@ -124,7 +129,9 @@ def _validations() -> None:
 
 
 @validate.command()
+@with_groups
 def soil(
+    figures: FigureOptions,
     source: Annotated[
         list[str] | None,
         typer.Option("--source", metavar="NAME", help="Tests of the corpus; repeatable. Default: all."),
@@ -137,6 +144,7 @@ def soil(
     from hil.analysis.soil_tests import NoSuchTestsError, as_json_of, draw, read_corpus, validate_plates
     from hil.analysis.soil_tests import validate as validate_soil
     from hil.config.files import write_whole
+    from hil.experiments.drawing import TESTS, save_study
     from hil.recording.run_folder import run_folder
 
     with usage_errors(NoSuchTestsError), ProgressBar("wheels") as bar:
@@ -146,7 +154,10 @@ def soil(
     plates = {} if source else {"plates": validate_plates()}
     text = json.dumps(as_json_of(found) | plates, indent=1, allow_nan=False)
     write_whole(folder / "soil_validation.json", text + "\n")
-    draw(found, folder / "soil_validation.png")
+    form = figures.form()
+    facts = {"tests": ", ".join(found), "rig": TESTS}
+    title = "Wheels on soil: measured and computed"
+    save_study(draw(found, form), form, form.path(folder, "soil_validation"), title, facts)
     if as_json:
         print(text)
         return

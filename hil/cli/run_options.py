@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hil.campaign.run import CampaignStop
     from hil.campaign.workers import Workers
     from hil.config import Config
+    from hil.experiments.figure_form import FigureForm
 
 
 def complete_config(incomplete: str) -> list[str]:
@@ -117,6 +118,23 @@ class RunOptions(ConfigOptions):
     out: Out = None
     endpoints: Endpoints = None
     as_json: AsJson = False
+
+
+@dataclass(frozen=True)
+class FigureOptions:
+    """How figures are drawn."""
+
+    to: Annotated[Literal["png", "pdf", "svg"], typer.Option("--to", help="Format of figures.")] = "png"
+    width: Annotated[
+        Literal["screen", "single", "double"],
+        typer.Option("--width", help="screen, or 85 or 180 mm: a journal's single or double column."),
+    ] = "screen"
+
+    def form(self, notice: str = "") -> FigureForm:
+        """The same, with what must stand across the figure."""
+        from hil.experiments.figure_form import FigureForm  # help stays fast
+
+        return FigureForm(self.width, notice, self.to)
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.table import Table
 
-from hil.cli.run_options import INTERRUPTED, BatchOptions, running, with_groups
+from hil.cli.run_options import INTERRUPTED, BatchOptions, FigureOptions, running, with_groups
 from hil.cli.terminal import show, usage_errors, write_folded
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _QUIET = 'telemetry.endpoint=""'  # many at once: none has viewers
 
 
 @with_groups
-def drawbar(options: BatchOptions, ask: Ask = False, commands: Commands = False) -> None:
+def drawbar(options: BatchOptions, figures: FigureOptions, ask: Ask = False, commands: Commands = False) -> None:
     """Drawbar pull over slip, for each load distribution and payload: table, figure, JSON."""
     from hil.campaign.sweep import UNFINISHED, run_sweep
     from hil.campaign.traction.series import curves, expand_drawbar
@@ -57,9 +57,12 @@ def drawbar(options: BatchOptions, ask: Ask = False, commands: Commands = False)
             place = options.place([run.config for run in runs], report)
             rows = run_sweep(runs, folder / "drawbar.csv", "csv", place, report, stop.now, resume=options.resume)
     pull_curves = curves(rows)
-    from hil.campaign.traction.series import draw_drawbar  # matplotlib takes half a second to import
+    from hil.campaign.traction.series import draw_drawbar
+    from hil.experiments.drawing import save_study, study_facts
 
-    draw_drawbar(pull_curves, base, folder / "drawbar.png")
+    form = figures.form()
+    title = f"{base.name}: drawbar pull over slip, {_series(rows, len(runs))}"
+    save_study(draw_drawbar(pull_curves, form), form, form.path(folder, "drawbar"), title, study_facts(base))
     result = {"planned": len(runs), "runs": len(rows), "curves": pull_curves}
     _finish(result, folder, "drawbar", as_json=options.as_json)
     if not options.as_json:
@@ -74,7 +77,7 @@ def drawbar(options: BatchOptions, ask: Ask = False, commands: Commands = False)
 
 
 @with_groups
-def slope(options: BatchOptions, ask: Ask = False, commands: Commands = False) -> None:
+def slope(options: BatchOptions, figures: FigureOptions, ask: Ask = False, commands: Commands = False) -> None:
     """The steepest slope that the rover climbs, for each load distribution: table, figure, JSON."""
     from hil.campaign.traction.series import expand_slope, kinds_of, run_slopes
     from hil.config import ConfigError, Problem
@@ -94,12 +97,19 @@ def slope(options: BatchOptions, ask: Ask = False, commands: Commands = False) -
                 searches = by_operator.run_slopes(base, guide)
         else:
             searches = run_slopes(base, options.place(kinds_of(base), report), report, stop.now)
-    from hil.campaign.traction.series import draw_slopes  # matplotlib takes half a second to import
+    from hil.campaign.traction.series import draw_slopes
     from hil.config.rig import Rig
+    from hil.experiments.drawing import save_study, study_facts
     from hil.experiments.throttle import limit_at_even_loads_deg
 
     limit_deg = limit_at_even_loads_deg(Rig(base))
-    draw_slopes(searches, limit_deg, base, folder / "slope.png")
+    form = figures.form()
+    figure, tried = (
+        draw_slopes(searches, limit_deg, base.slope.slip_limit, form),
+        [one for s in searches for one in s.tried],
+    )
+    title = f"{base.name}: steepest slope, {_series(tried, len(tried))}"
+    save_study(figure, form, form.path(folder, "slope"), title, study_facts(base))
     modes = [{"mode": search.mode, "steepest_deg": search.low_deg, "tried": search.tried} for search in searches]
     _finish({"modes": modes, "limit_at_even_loads_deg": limit_deg}, folder, "slope", as_json=options.as_json)
     if not options.as_json:
@@ -170,6 +180,11 @@ def _guide(
 
         operator = CommandedOperator(console, "by commands", latched)
         yield Guide(operator, run_watched, report, stop, folder)
+
+
+def _series(rows: Sequence[Mapping[str, Any]], planned: int) -> str:
+    """How many runs there are, and how many do not count."""
+    return f"{len(rows)} of {planned} runs, {sum(not row['accepted'] for row in rows)} not accepted"
 
 
 def _points(curve: dict[str, Any]) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +12,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from hil.cli.run_options import AsJson, Repeat, RunOptions, Unverified, progress, with_groups
+from hil.cli.run_options import AsJson, FigureOptions, Repeat, RunOptions, Unverified, progress, with_groups
 from hil.cli.terminal import LINE, USAGE, complain, show, usage_errors, write_folded
 
 if TYPE_CHECKING:
@@ -101,22 +100,6 @@ def _plain(group: Group) -> dict[str, Any]:
     }
 
 
-class _FigureFormat(StrEnum):
-    """Formats of a figure."""
-
-    png = "png"
-    pdf = "pdf"
-    svg = "svg"
-
-
-class _FigureWidth(StrEnum):
-    """Widths of a figure."""
-
-    screen = "screen"
-    single = "single"
-    double = "double"
-
-
 @with_groups
 def run(options: RunOptions, repeat: Repeat = 1) -> None:
     """Run the experiment that the config names: record it, sum it up, draw it."""
@@ -181,12 +164,10 @@ def run_and_show(config: Config, options: RunOptions, repeat: int = 1) -> None:
     raise typer.Exit(outcome.exit_code)
 
 
+@with_groups
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or of a campaign.")],
-    to: Annotated[_FigureFormat, typer.Option("--to", help="Format of the figure.")] = _FigureFormat.png,
-    width: Annotated[
-        _FigureWidth, typer.Option("--width", help="screen, or 85 or 180 mm: a journal's single or double column.")
-    ] = _FigureWidth.screen,
+    figures: FigureOptions,
     unverified: Unverified = False,
     as_json: AsJson = False,
 ) -> None:
@@ -196,7 +177,6 @@ def report(
     """
     from hil.analysis.digests import mismatch
     from hil.analysis.report.trial_figures import draw_camera
-    from hil.experiments.figure_form import FigureForm
     from hil.experiments.registry import draw, experiment_named
     from hil.recording import RecordError, open_trial
     from hil.recording.run_folder import FolderError, finished_run, summary_of
@@ -217,9 +197,9 @@ def report(
         with open_trial(place) as record:
             with usage_errors():
                 kind = experiment_named(str(record.meta.get("experiment", "impact")))
-            form = FigureForm(width.value, wrong)
-            figure = draw(kind, record, summary, folder, form, to.value)
-            filmed = draw_camera(record, summary, folder, form, to.value)
+            form = figures.form(wrong)
+            figure = draw(kind, record, summary, folder, form)
+            filmed = draw_camera(record, summary, folder, form)
     except (RecordError, FolderError, OSError) as error:
         complain(str(error))
         raise typer.Exit(USAGE) from None

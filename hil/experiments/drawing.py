@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hil.config import Config
 from hil.config.files import replacing
 from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
@@ -21,10 +24,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from hil.recording import OpenRecord
-
 
 _SCREEN_DPI, _PRINT_DPI = 100, 600
+# Size of a point, height of a line and width of a sign, in sizes of the font.
+POINTS_PER_INCH, _LINE_EM, _WIDE_EM = 72.0, 1.35, 0.5
+_GAP_IN, _COLUMNS = 0.03, 8  # space above a legend, and its columns at most
+# In place of a config's `rig`: nothing ran.
+MODELS, TESTS = "SIMULATED: by the models alone", "measured by others"
 _KNOWN = ("seed", "config", "config_sha256", "version", "content_sha256")
 # Ids of an SVG come from this and from what they name, not from chance; TrueType, for journals refuse Type 3 fonts.
 _STYLE: Any = {"svg.hashsalt": "rover-hil", "pdf.fonttype": 42, "svg.fonttype": "path"}
@@ -52,16 +58,28 @@ def setting_of(record: OpenRecord, key: str) -> str | None:
 
 def run_line(record: OpenRecord, summary: Mapping[str, Any], run: str) -> str:
     """Which run a figure is of, in a line: its folder, seed, time and config, and whether anything real moved."""
-    facts, day = facts_of(record, summary), str(record.meta.get("wall_time", ""))
-    rig = setting_of(record, "rig")
-    parts = [
-        f"run {run}" if run else "run not saved",
-        f"seed {facts['seed']}",
-        f"{day[:10]} {day[11:19]} UTC" if day else "date unknown",
-        f"config {facts['config']}",
-        "rig unknown" if rig is None else "real rig" if rig == "real" else "SIMULATED rig",
-    ]
-    return "   ".join(parts)
+    day, rig = str(record.meta.get("wall_time", "")), setting_of(record, "rig")
+    facts = facts_of(record, summary) | {"date": f"{day[:10]} {day[11:19]} UTC" if day else "date unknown"}
+    return source_line(facts | ({} if rig is None else {"rig": rig}), run)
+
+
+def source_line(facts: Mapping[str, str], run: str) -> str:
+    """Of what a figure is, in a line: folder of its run, seed, date (if not known, today's), config, tests, rig."""
+    day = facts.get("date", f"{datetime.now(UTC):%Y-%m-%d}")
+    seed, *others = ([f"{key} {facts[key]}"] if key in facts else [] for key in ("seed", "config", "tests"))
+    parts = [f"run {run}" if run else "run not saved", *seed, day, *(one for each in others for one in each)]
+    return "   ".join([*parts, rig_in_words(facts.get("rig", ""))])
+
+
+def rig_in_words(rig: str) -> str:
+    """Whether anything real moved, by a config's `rig`, `MODELS` or `TESTS`; empty: it is not known."""
+    return {"": "rig unknown", "real": "real rig", MODELS: MODELS, TESTS: TESTS}.get(rig, "SIMULATED rig")
+
+
+def study_facts(config: Config, rig: str = "") -> dict[str, str]:
+    """What a figure made with a config says, and has as metadata; `rig` replaces that of the config."""
+    sha256 = config.sha256()
+    return {"seed": str(config.seed), "config": config.name, "config_sha256": sha256, "rig": rig or config.rig}
 
 
 def frame_figure(
@@ -69,12 +87,34 @@ def frame_figure(
 ) -> None:
     """Over a figure what was done and how it was judged, which is its label, too; below it, of which run it is."""
     verdict = "accepted" if summary.get("accepted") else "not accepted: " + "; ".join(summary.get("reasons") or [])
-    title, words = f"{what}: {verdict}", run_line(record, summary, run)
-    figure.suptitle(title[: 150 if form.columns == 2 else 60], x=0.01, ha="left", fontsize=form.font(12.0))
+    set_frame(figure, form, f"{what}: {verdict}", run_line(record, summary, run))
+
+
+def set_frame(figure: Figure, form: FigureForm, title: str, words: str) -> None:
+    """Over a figure its title, which is its label, too; below it, and below its legend, words on what it is of."""
+    size, width_in = form.font(12.0), figure.get_figwidth()
+    shown = fill(title, round(POINTS_PER_INCH * width_in / (_WIDE_EM * size)), max_lines=2, placeholder=" ...")
+    figure.suptitle(shown, x=0.01, ha="left", fontsize=size, parse_math=False)
     words = words if form.columns == 2 else words.replace("   config", "\nconfig")
-    figure.text(0.01, 0.002, words, fontsize=form.font(8.5), color="#404040", va="bottom", parse_math=False)
-    figure.get_layout_engine().set(rect=(0.0, 0.035, 1.0, 0.965))  # type: ignore[union-attr,call-arg]
+    lay_below(figure, words, form.font(8.5))
     figure.set_label(title)
+
+
+def lay_below(figure: Figure, words: str, size: float) -> None:
+    """Words in a font of this size [pt] below a figure, its legends above them, and its panels above these."""
+    figure.text(0.01, 0.002, words, fontsize=size, color="#404040", va="bottom", parse_math=False)
+    foot = _LINE_EM * size * (1 + words.count("\n")) / POINTS_PER_INCH / figure.get_figheight()
+    for legend in figure.legends:
+        legend.set_bbox_to_anchor((0.0, foot, 1.0, 1.0 - foot))
+        # the layout leaves no room for a legend that has a place
+        foot += legend.get_window_extent().height / figure.bbox.height + _GAP_IN / figure.get_figheight()
+    figure.get_layout_engine().set(rect=(0.0, foot, 1.0, 1.0 - foot))  # type: ignore[union-attr,call-arg]
+
+
+def save_study(figure: Figure, form: FigureForm, path: Path, title: str, facts: Mapping[str, str]) -> None:
+    """Frame a figure of what was made with a config, and write it; `facts` as `study_facts` gives them."""
+    set_frame(figure, form, title, source_line(facts, path.absolute().parent.name))
+    save_figure(figure, path, title, facts, form)
 
 
 def save_figure(figure: Figure, path: Path, title: str, facts: Mapping[str, str], form: FigureForm) -> None:
@@ -133,10 +173,11 @@ _BINS = 700
 _LEAST_SPAN = 1e-3
 # A phase is named if it takes more than this part of the time, in room that is this part of the panel.
 _PHASE, _NAMED, _HEAD = "#bbbbbb", 0.1, 0.14
-# Of a figure, what is left by the line below it that says of which run it is (`figure_file.frame_figure`).
-_LEGEND = (0.0, 0.012, 1.0, 0.97)
 # Told apart by the colour-blind and in grey: dark, middle, light; wheels of one axle share a colour.
 COLOURS = ("#004488", "#bb5566", "#ddaa33", "#999999")
+# Shapes next to the colours; T_c in all figures.
+MARKERS = ("o", "s", "^", "D", "v", "P", "p", "*")
+ENERGY_COLOUR = COLOURS[1]
 # Of the right wheels' dashes: the same, darker.
 _DARK = ("#001d3d", "#6b1f30", "#7a5800", "#404040")
 _DASHES = ((4, 3), (1.5, 2), (6, 2, 1.5, 2), (8, 4))
@@ -229,6 +270,17 @@ def new_figure(form: FigureForm, screen_in: tuple[float, float], print_mm: tuple
     return figure
 
 
+def new_panels(form: FigureForm, count: int, height_in: float = 3.2, **options: Any) -> tuple[Figure, list[Axes]]:
+    """A figure of so many panels of this height [in] on the screen, two next to each other where there is room."""
+    columns = min(form.columns, count)
+    rows, high = -(-count // columns), height_in / 3.2
+    figure = new_figure(form, (10.0, 1.1 + height_in * rows), (25.0 + 50.0 * rows * high, 25.0 + 55.0 * rows * high))
+    grid = figure.subplots(rows, columns, squeeze=False, **options).ravel().tolist()
+    for axes in grid[count:]:
+        axes.set_axis_off()
+    return figure, grid[:count]
+
+
 def plot_wheels(axes: Axes, form: FigureForm, layout: Layout, lines: Sequence[Line], *, named: bool = True) -> None:
     """Draw the line of each wheel, times [s] and values, with its name for a legend or without."""
     for wheel in wheels_in_order(layout):
@@ -249,28 +301,56 @@ def mark_phases(panels: Sequence[Axes], form: FigureForm, record: OpenRecord) ->
     for axes in panels:
         for t_s in at_s[1:]:
             axes.axvline(t_s, color=_PHASE, lw=form.line(0.8), zorder=0)
-    named = (ends_s - at_s) > _NAMED * (ends_s[-1] - at_s[0])
+    names = [states.get(str(number), str(number)).lower() for number in rows["state"][begins].tolist()]
     for axes in panels[: form.columns]:
-        low, high = axes.get_ylim()
-        axes.set_ylim(low, high + _HEAD * (high - low))  # the names lie over no line
-        for t_s, end_s, number in zip(at_s[named], ends_s[named], rows["state"][begins][named], strict=True):
-            words = states.get(str(number), str(number)).lower().replace("_", " ")
+        name_phases(axes, form, list(zip(names, at_s.tolist(), ends_s.tolist(), strict=True)))
+
+
+def name_phases(axes: Axes, form: FigureForm, spans: Sequence[tuple[str, float, float]], least: float = _NAMED) -> None:
+    """Name each phase that takes a good part of the whole, over no line; spans have name, begin and end."""
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high + _HEAD * (high - low))
+    for name, begin, end in spans:
+        if end - begin > least * (spans[-1][2] - spans[0][1]):
             style: dict[str, Any] = {"ha": "center", "va": "top", "color": "#404040", "fontsize": form.font(8.0)}
-            axes.text(0.5 * (t_s + end_s), 0.985, words, transform=axes.get_xaxis_transform(), **style)
+            words = name.replace("_", " ")
+            axes.text(0.5 * (begin + end), 0.985, words, transform=axes.get_xaxis_transform(), **style)
 
 
-def share_legend(figure: Figure, form: FigureForm, axes: Axes) -> None:
-    """One legend for all panels, below them, where it lies over no line."""
-    handles, labels = axes.get_legend_handles_labels()
-    columns = min(len(handles), 4 if form.columns == 1 else 8)
+def share_legend(figure: Figure, form: FigureForm, *panels: Axes) -> None:
+    """One legend for these panels, below all, where it lies over no line; each label once."""
+    named = {label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     style: dict[str, Any] = {"fontsize": form.font(8.0), "frameon": False, "handlelength": 3.0}
-    figure.legend(handles, labels, loc="outside lower center", bbox_to_anchor=_LEGEND, ncols=max(columns, 1), **style)
+    for count in range(min(max(len(named), 1), _COLUMNS), 0, -1):
+        legend = figure.legend([*named.values()], [*named], loc="outside lower center", ncols=count, **style)
+        if count == 1 or legend.get_window_extent().width < figure.bbox.width:
+            return
+        legend.remove()
 
 
-def dress_panel(axes: Axes, form: FigureForm, title: str, unit: str) -> None:
-    """Title, unit, grid and sizes of a panel."""
+def curve_style(form: FigureForm, place: int, **more: Any) -> dict[str, Any]:
+    """Colour, marker and sizes of the curve at this place, with `more`."""
+    style = {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
+    return style | {"lw": form.line(1.6), "ms": form.line(4.5)} | more
+
+
+def legend_above(axes: Axes, form: FigureForm) -> None:
+    """A legend of one panel, above it, where it lies over no line."""
+    style: dict[str, Any] = {"fontsize": form.font(7.5), "handlelength": 1.8, "columnspacing": 1.0, "frameon": False}
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1, ncols=4, **style)
+
+
+def draw_limit(axes: Axes, form: FigureForm, at: float, words: str, *, upright: bool = False) -> None:
+    """A limit, as in all figures black and dotted, with its name for the legend."""
+    draw = axes.axvline if upright else axes.axhline
+    draw(at, color="black", lw=form.line(1.2), ls=":", label=words, zorder=1.5)
+
+
+def dress_panel(axes: Axes, form: FigureForm, title: str, unit: str, along: str = "") -> None:
+    """Title, unit, what it is drawn over, grid and sizes of a panel."""
     axes.set_title(title, loc="left", fontsize=form.font(10.0))
     axes.set_ylabel(unit, fontsize=form.font(9.0))
+    axes.set_xlabel(along, fontsize=form.font(9.0))
     axes.tick_params(labelsize=form.font(8.5))
     axes.grid(visible=True, color="#e4e4e4", lw=form.line(0.7))
     low, high = axes.get_ylim()

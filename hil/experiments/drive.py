@@ -18,7 +18,9 @@ from hil.experiments.base import AFTER_NS, ArmingChecks, Experiment, FinishedRun
 from hil.experiments.drawing import (
     dress_panel,
     frame_figure,
+    legend_above,
     mark_phases,
+    new_figure,
     over_time,
     plot_line,
     plot_wheels,
@@ -52,7 +54,6 @@ _PANELS = {
     "set_speed_radps": ("Wheel speeds, set", "[rad/s]"),
 }
 _WANTED = ("slip_wanted",)  # in the summary
-_SCREEN_IN, _PRINT_MM = (12.0, 9.0), (220.0, 135.0)
 
 
 def plot_over_time(record: OpenRecord, summary: Mapping[str, Any], run: str, form: FigureForm, what: str) -> Figure:
@@ -64,12 +65,7 @@ def plot_over_time(record: OpenRecord, summary: Mapping[str, Any], run: str, for
     lines = over_time(record.tick, fields | {asked: 1.0} | ({"pull_N": 1.0} if layout.load_cell else {}))
     panels = [(field, *_PANELS[field]) for field in _PANELS if field in lines]
     rows = -(-len(panels) // 2) + bool(layout.instruments)
-    width, height = form.size_in(_SCREEN_IN, _PRINT_MM)
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure((width, height * rows / 3.0), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(form, (12.0, 3.0 * rows), (73.0 * rows, 45.0 * rows))
     grid = figure.subplots(2 * rows // form.columns, form.columns, sharex=True).reshape(rows, 2)
     drawn = grid.ravel().tolist()[: len(panels)]
     for axes, (field, title, unit) in zip(drawn, panels, strict=True):
@@ -87,11 +83,11 @@ def plot_over_time(record: OpenRecord, summary: Mapping[str, Any], run: str, for
         axes.set_axis_off()
     if layout.instruments:
         speed_panel(grid[-1, 0], form, record)
-        dress_panel(grid[-1, 0], form, "Forward speed, measured and estimated", "[mm/s]")
+        dress_panel(grid[-1, 0], form, "Forward speed", "[mm/s]")
         innovation_panel(grid[-1, 1], form, record)
-        dress_panel(grid[-1, 1], form, "Innovation over its degrees of freedom; dashed: bound", "[1]")
+        dress_panel(grid[-1, 1], form, "Innovation; dashed: bound", "[1]")
         for axes in grid[-1]:
-            axes.legend(fontsize=form.font(8.0), frameon=False, ncols=2)
+            legend_above(axes, form)
     for axes in (grid[-1] if layout.instruments else drawn)[-form.columns :]:
         axes.tick_params(labelbottom=True)
         axes.set_xlabel("time [s]", fontsize=form.font(9.0))
@@ -107,7 +103,7 @@ OF_ACCELERATION = 0.5
 STEADY = 0.5
 # In the order of the terminal.
 RESULTS = (
-    SummaryKey("way_m", "length of the whole drive, from the rover twin", "way, twin", 3, "m", main="way"),
+    SummaryKey("way_m", "length of the whole drive, from the rover twin", "distance, twin", 3, "m", main="distance"),
     SummaryKey("steps", "one a step of the config: `speed_set_mps`, `turn_set_mps`, and means over the second half of "
         "the step, from the rover twin: `speed_mps`, and by wheel `slip`, `sinkage_m`, `normal_force_N`",
         rows=inner(SummaryKey("speed_set_mps, speed_mps", "", "speed set, twin", 3, "m/s"),

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 Width = Literal["screen", "single", "double"]
+Format = Literal["png", "pdf", "svg"]
 # Of a journal's column, and of its page [mm].
 WIDTHS_MM = {"single": 85.0, "double": 180.0}
 MM_PER_INCH = 25.4
 # By the ending of the file.
-FORMATS = ("png", "pdf", "svg")
+FORMATS: tuple[Format, ...] = ("png", "pdf", "svg")
 
 
 class FigureForm(NamedTuple):
-    """Width of a figure, and what must stand across it."""
+    """Width and format of a figure, and what must stand across it."""
 
     width: Width = "screen"  #: screen, as a run leaves it; single or double column of a journal
     notice: str = ""  #: why record and summary are not to be trusted; empty if they are
+    to: Format = "png"  #: ending of its file
+
+    def path(self, folder: Path, name: str) -> Path:
+        """Its file; a width but the screen's, or a notice, has its own: trial.single.pdf, trial.unverified.png."""
+        width = "" if self.width == "screen" else f".{self.width}"
+        return folder / f"{name}{width}{'.unverified' if self.notice else ''}.{self.to}"
 
     @property
     def columns(self) -> int:

@@ -134,7 +134,6 @@ def draw(
     summary: Summary,
     folder: Path,
     form: FigureForm = FigureForm(),  # noqa: B008
-    to: str = "png",
 ) -> Path | None:
     """Draw the figure of a run; the one that is there stays until the new one is whole.
 
@@ -143,19 +142,14 @@ def draw(
         record: of the run.
         summary: as in `summary.json`.
         folder: where it goes.
-        form: its width, and why record and summary are not to be trusted. Each such figure has another name:
-            trial.png, trial.single.pdf, trial.unverified.png.
-        to: format, of `figure_form.FORMATS`.
+        form: its width and format, and why record and summary are not to be trusted.
 
     Returns:
         Where it is; None: an experiment of this kind has no figure.
     """
     if not kind.figure:
         return None
-    name = Path(kind.figure).stem
-    name += "" if form.width == "screen" else f".{form.width}"
-    name += ".unverified" if form.notice else ""
-    path = folder / f"{name}.{to}"
+    path = form.path(folder, Path(kind.figure).stem)
     with replacing(path) as unfinished:
         kind.draw(record, summary, unfinished, form)
     return path

@@ -17,6 +17,7 @@ from hil.experiments.base import AFTER_NS, ArmingChecks, Experiment, FinishedRun
 from hil.experiments.drawing import (
     dress_panel,
     frame_figure,
+    legend_above,
     new_figure,
     over_time,
     plot_line,
@@ -82,11 +83,11 @@ def plot_stimulus(record: OpenRecord, summary: Mapping[str, Any], run: str, form
         for joint in range(len(layout.servos)):
             t_s, at = lines["set_servo_angle_rad"][joint]
             plot_line(last, form, t_s, shown[joint] * at, color="black", ls="--", label=None if joint else "set")
-        last.legend(fontsize=form.font(8.0), ncols=2, frameon=False, handlelength=3.0)
+        legend_above(last, form)
         units = " or ".join(
             f"[{unit}]" for unit in sorted({"mm" if n in layout.slides else "deg" for n in layout.servos})
         )
-        dress_panel(last, form, "Driven joints: measured and set", units)
+        dress_panel(last, form, "Driven joints", units)
     else:
         plot_line(last, form, *lines["speed_mps"][0], color="black")
         dress_panel(last, form, "Forward speed of the rover, twin", "[mm/s]")
@@ -107,7 +108,7 @@ RESULTS = (
     SummaryKey("rows", "", "rows"),
     SummaryKey("interpolation", "", "interpolation"),
     SummaryKey("played_s, length_s", "how much of the table was played; its last time", "played, of", 2, "s"),
-    SummaryKey("way_m", "way of the rover in that time, by the twin", "way, twin", 3, "m", main="way"),
+    SummaryKey("way_m", "distance of the rover in that time, by the twin", "distance, twin", 3, "m", main="distance"),
     SummaryKey("error_rms_mps", "speed set less speed measured, at the rims: root mean square and largest over all "
         "wheels, and of each; null: the table has no speeds", "speed set less speed measured, root mean square", 4,
         "m/s", main="error"),
@@ -118,7 +119,7 @@ RESULTS = (
         "driven joints: largest angle set less measured", 2, "deg"),
     SummaryKey("joint_error_rms_deg", "", "root mean square of each", 2, "deg"),
     SummaryKey("joints", "", "joints, in this order"),
-    SummaryKey("slide_error_largest_mm", "the same of those that slide", "driven slides: largest way set less measured",
+    SummaryKey("slide_error_largest_mm", "the same of those that slide", "slides: largest set less measured",
         2, "mm"),
     SummaryKey("slide_error_rms_mm", "", "root mean square of each", 2, "mm"),
     SummaryKey("slides", "", "slides, in this order"),

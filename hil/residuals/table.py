@@ -322,7 +322,7 @@ _ROWS = (
         1.0, lambda layout: FRAME in layout.loads, _sum, strain_peak, impact=True,
     ),
     Residual(
-        "way_to_impact", "mm", "way by the wheels' speeds until the force begins, with trial.start_distance_m",
+        "way_to_impact", "mm", "distance by the wheels' speeds until the force begins, with trial.start_distance_m",
         "encoders, the start distance, and the time of the force's samples",
         1.0, _any_channels, _sum, way_mm, impact=True,
     ),

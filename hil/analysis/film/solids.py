@@ -177,6 +177,8 @@ class RigSolids:
         return np.array(points)
 
     def _of_ground(self) -> Iterator[Solid]:
+        if self._config.ground.kind == "none":
+            return
         if self._relief is not None:
             yield Lines(GROUND, _net(self._relief), 0.004, _LINES)
             return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,43 +13,40 @@ from numpy.typing import NDArray
 
 from hil.analysis.identification.fit import NORMAL, Identification
 from hil.analysis.identification.forward import RANGES, ForwardModel, MeasuredMean, Window, soil_of
-from hil.experiments.drawing import COLOURS, save_figure
+from hil.experiments.drawing import COLOURS, MARKERS, dress_panel, new_panels, share_legend
 from hil.experiments.figure_form import FigureForm
 
 FloatArray = NDArray[np.float64]
-_TITLES = {"pull_N": "pull [N]", "torque_Nm": "torque of all wheels [N m]", "sinkage_m": "sinkage [mm]"}
+_TITLES = {
+    "pull_N": ("Drawbar pull", "[N]"),
+    "torque_Nm": ("Torque of all wheels", "[N m]"),
+    "sinkage_m": ("Sinkage", "[mm]"),
+}
 _POINTS = 50
 # Directions that are not determined bend the curves too; beyond this log the linear band means nothing.
 _MOST_SD = 0.7
 _LOADS = 4  # curves of one panel, at most
 
 
-def draw(found: Identification, path: Path, title: str, facts: dict[str, str]) -> None:
-    """Draw it. The ending of the path is the format; the facts stand in the file."""
-    panels = [name for name in _TITLES if any(name in window.measured for window in found.windows)]
-    figure = Figure((10.0, 1.2 + 2.9 * len(panels)), layout="constrained")
-    axes = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
-    for one, name in zip(axes, panels, strict=True):
-        _panel(one, found, name)
-    figure.suptitle(title, x=0.01, ha="left", fontsize=12.0)
-    save_figure(figure, path, title, facts, FigureForm())
-
-
-def _panel(axes: Axes, found: Identification, name: str) -> None:
-    windows = [window for window in found.windows if name in window.measured]
-    pressed, rolled = ([w for w in windows if (w.slip is None) == none] for none in (True, False))
-    scale = 1e3 if name == "sinkage_m" else 1.0
-    if rolled:
-        _over_slip(axes, found, rolled, name, scale)
+def draw(found: Identification, form: FigureForm) -> Figure:
+    """Draw it: a panel for each quantity that was measured over slip, and one for wheels pressed down."""
+    rolled, pressed = ([one for one in found.windows if (one.slip is None) == none] for none in (False, True))
+    names = [name for name in _TITLES if any(name in window.measured for window in rolled)]
+    figure, panels = new_panels(form, len(names) + bool(pressed))
+    for axes, name in zip(panels, names, strict=False):
+        dress_panel(axes, form, *_TITLES[name], "slip [-], mean over the wheels")
+        shown = [window for window in rolled if name in window.measured]
+        _over_slip(axes, found, shown, name, 1e3 if name == "sinkage_m" else 1.0, form)
     if pressed:
-        over = axes.twiny() if rolled else axes
-        _over_load(over, found, pressed, scale)
-    axes.set_ylabel(_TITLES[name])
-    axes.grid(visible=True, color="#e4e4e4", lw=0.7)
-    axes.legend(frameon=False, fontsize=8.5)
+        dress_panel(panels[-1], form, "Sinkage of a wheel pressed down", "[mm]", "load [N]")
+        _over_load(panels[-1], found, pressed, 1e3, form)
+    share_legend(figure, form, *panels)
+    return figure
 
 
-def _over_slip(axes: Axes, found: Identification, windows: Sequence[Window], name: str, scale: float) -> None:
+def _over_slip(
+    axes: Axes, found: Identification, windows: Sequence[Window], name: str, scale: float, form: FigureForm
+) -> None:
     groups: dict[tuple[Any, ...], list[Window]] = {}
     for window in windows:  # of about the same load
         total = sum(window.load_N)
@@ -65,30 +61,30 @@ def _over_slip(axes: Axes, found: Identification, windows: Sequence[Window], nam
         label = f"{total:.0f} N on {wheels} wheel{'s' if wheels > 1 else ''}"
         curve = _along(own, slips, name)
         middle, half = _band(found, curve)
-        axes.plot(slips, scale * middle, color=colour, lw=1.6, label=f"soil found, {label}")
+        axes.plot(slips, scale * middle, color=colour, lw=form.line(1.6), label=f"soil found, 95 % band, {label}")
         if half is not None:
             axes.fill_between(slips, scale * (middle - half), scale * (middle + half), color=colour, alpha=0.2, lw=0.0)
         bars = [NORMAL * sd[window.name, name] * scale for window in own]
         values = [window.measured[name].value * scale for window in own]
-        style: dict[str, Any] = {"fmt": "o", "ms": 4.5, "capsize": 2.5, "elinewidth": 0.9, "color": colour}
+        style: dict[str, Any] = {"fmt": MARKERS[place], "ms": form.line(4.5), "capsize": 2.5, "elinewidth": 0.9}
+        style |= {"color": colour, "label": f"measured, 95 % bars, {label}"}
         axes.errorbar([_slip_of(window) for window in own], values, bars, **style)
-    axes.set_xlabel("slip [-], mean over the wheels; bars and bands: 95 %")
 
 
-def _over_load(axes: Axes, found: Identification, windows: Sequence[Window], scale: float) -> None:
+def _over_load(axes: Axes, found: Identification, windows: Sequence[Window], scale: float, form: FigureForm) -> None:
     sd = {one.window: one.sd for one in found.residuals if one.quantity == "sinkage_m"}
     most = 1.1 * max(window.load_N[0] for window in windows)
     unit = MeasuredMean(1.0, 1.0)
     loads = np.linspace(most / _POINTS, most, _POINTS)
     model = windows[0]
     middle, half = _band(found, [replace(model, load_N=(load,), sinkage_m=unit) for load in loads.tolist()])
-    axes.plot(loads, scale * middle, color="black", lw=1.2, ls="--", label="soil found, pressed")
+    axes.plot(loads, scale * middle, color="black", lw=form.line(1.6), label="soil found, 95 % band, pressed")
     if half is not None:
         axes.fill_between(loads, scale * (middle - half), scale * (middle + half), color="black", alpha=0.12, lw=0.0)
     values = [scale * window.measured["sinkage_m"].value for window in windows]
     bars = [NORMAL * scale * sd[window.name] for window in windows]
-    axes.errorbar([window.load_N[0] for window in windows], values, bars, fmt="s", ms=4.5, color="black", capsize=2.5)
-    axes.set_xlabel("load of the pressed wheel [N]")
+    style: dict[str, Any] = {"fmt": "v", "ms": form.line(4.5), "capsize": 2.5, "color": "black"}
+    axes.errorbar([one.load_N[0] for one in windows], values, bars, label="measured, 95 % bars, pressed", **style)
 
 
 def _slip_of(window: Window) -> float:

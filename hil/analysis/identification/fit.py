@@ -7,9 +7,10 @@ are weighted by the covariance of all of them. It depends on the soil: the fit i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -124,6 +125,7 @@ def identify(
     find: Iterable[str] = USUAL,
     starts: Sequence[Mapping[str, float]] = STARTS,
     spread: Executor | None = None,
+    done: Callable[[int, int], object] = lambda *_: None,
 ) -> Identification:
     """Fit a soil.
 
@@ -133,6 +135,7 @@ def identify(
         find: names of those that are searched.
         starts: further places where the search begins.
         spread: searches from these, one task each, with the same result; None: here, one after the other.
+        done: gets how many searches are over, and of how many; further ones are made where the first does not fit.
 
     Raises:
         IdentificationError: nothing to fit, a wrong name, or no soil near any start gives finite forces.
@@ -145,7 +148,9 @@ def identify(
         if start[name] <= RANGES[name][0]:
             first[name] = MAY_BE_ZERO[name]
     fit = _Fit(forward, names, first)
-    found = fit.best([first, *({**first, **{k: v for k, v in one.items() if k in names}} for one in starts)], spread)
+    found = fit.best(
+        [first, *({**first, **{k: v for k, v in one.items() if k in names}} for one in starts)], spread, done
+    )
     return _described(fit, found, {name: value for name, value in start.items() if name not in names})
 
 
@@ -199,17 +204,18 @@ class _Fit:
         at: FloatArray = found.x
         return at
 
-    def best(self, starts: Sequence[Mapping[str, float]], spread: Executor | None) -> FloatArray:
+    def best(
+        self, starts: Sequence[Mapping[str, float]], spread: Executor | None, done: Callable[[int, int], object]
+    ) -> FloatArray:
         """The soil that fits best; the further starts are tried where that of the first does not fit."""
         places = [np.log([one[name] for name in self.names]) for one in starts]
         held = places[0]
         best, least = self.settled(held, held)
         further = places[1:] if least > chi2.ppf(1.0 - _CHANCE, len(self.forward.value)) else []
-        if spread is None:
-            found = [self.settled(place, held) for place in further]
-        else:
-            found = [one.result() for one in [spread.submit(_Fit.settled, self, place, held) for place in further]]
-        for x, squares in found:
+        done(1, 1 + len(further))
+        each = map if spread is None else spread.map
+        for count, (x, squares) in enumerate(each(self.settled, further, repeat(held)), 2):
+            done(count, 1 + len(further))
             if squares < least:
                 best, least = x, squares
         return best

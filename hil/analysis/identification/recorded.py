@@ -27,6 +27,7 @@ from hil.config.model_parameters import passive_pressure_of
 from hil.config.rig import Rig
 from hil.config.schema.ground_and_obstacle import SoilConfig
 from hil.config.schema.rover import RoverConfig
+from hil.experiments.drawing import study_facts
 from hil.experiments.summary import NORMAL, MeasuredWindow, window_mean
 from hil.experiments.throttle import MEASURE
 from hil.recording import open_trial
@@ -132,6 +133,7 @@ class Sources:
     windows: tuple[Window, ...]  # of all sources
     soil: Mapping[str, float]  # all parameters by name: fixed, or where the search begins
     name: str  # of the config, or of the table
+    facts: Mapping[str, str]  # what a figure says of them
 
 
 def windows_of(
@@ -163,7 +165,7 @@ def windows_of(
     first = check_alike([(run, config) for run, config, _ in read])
     window = partial(_window, uncertainty=uncertainty, torque_per_A_Nm=torque_per_A_Nm)
     windows = tuple(each(window, read))
-    return Sources(windows, soil_section(first.soil), first.name)
+    return Sources(windows, soil_section(first.soil), first.name, study_facts(first))
 
 
 def _read(run: Path, *, unverified: bool) -> tuple[Config, dict[str, Any]]:

@@ -20,6 +20,7 @@ from hil.analysis.identification.recorded import USUAL_UNCERTAINTY, Sources, Unc
 from hil.config.files import read_text
 from hil.config.schema.ground_and_obstacle import SoilConfig
 from hil.config.text_io import number_in, numbered_rows
+from hil.experiments.drawing import TESTS
 
 _MOST_BYTES = 2**20
 _MOST_LISTED = 10  # lines that are wrong
@@ -145,7 +146,9 @@ def read_sources(
     if tests is not None:
         windows += windows_of_table(tests, windows[0].wheel if windows else None)
     soil = {**(read.soil if read else soil_section(SoilConfig())), **_given(given)}
-    return Sources(windows, soil, read.name if read is not None else str(tests and tests.stem))
+    name = read.name if read else str(tests and tests.stem)
+    facts = dict(read.facts) if read else {"rig": TESTS}
+    return Sources(windows, soil, name, facts | ({"tests": tests.name} if tests else {}))
 
 
 def check_enough(windows: Sequence[Window], find: Sequence[str]) -> None:

@@ -21,6 +21,8 @@ from hil.config.schema.equipment import DrivesConfig
 from hil.config.schema.rover import tree_on_rig
 from hil.config.schema.sensors import DaqConfig
 from hil.config.text_io import write_yaml
+from hil.experiments.drawing import MODELS, dress_panel, new_panels, save_study, share_legend
+from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary_table import columns_table
 from hil.messages.stages import UPRIGHT
 from models.rover.from_links import ImportedRover
@@ -281,15 +283,13 @@ def draw_sketch(tree: Tree, com: tuple[float, float, float], path: Path) -> None
 
     The centre of mass is in the base frame [m].
     """
-    from matplotlib.figure import Figure
     from matplotlib.patches import Polygon
 
     skeleton = Skeleton(tree, ())
     placed = skeleton.place(UPRIGHT, (), (0.0,) * len(skeleton.wheels))
-    figure = Figure(figsize=(9.0, 4.2), layout="constrained")
-    for axes, title, flat, up in zip(
-        figure.subplots(1, 2), ("from starboard", "from above"), ((0, 2), (0, 1)), (2, 1), strict=True
-    ):
+    form = FigureForm()
+    figure, panels = new_panels(form, 2, 3.6)
+    for axes, title, flat, up in zip(panels, ("From starboard", "From above"), ((0, 2), (0, 1)), (2, 1), strict=True):
         side = up == 2
         for body in tree.bodies:
             if body.name not in skeleton.wheels:
@@ -304,9 +304,8 @@ def draw_sketch(tree: Tree, com: tuple[float, float, float], path: Path) -> None
         axes.plot(com[0], com[up], marker="P", color="#cc3311", markersize=9, linestyle="none", label="centre of mass")
         if side:
             axes.axhline(0.0, color="#9a8f7d", linewidth=2.0)
-        axes.set(title=title, xlabel="x [m]", ylabel="z [m]" if side else "y [m]", aspect="equal")
+        axes.set_aspect("equal")
         axes.autoscale_view()
-        axes.grid(alpha=0.3)
-        axes.legend(fontsize=7, loc="upper right")
-    with replacing(path) as unfinished:
-        figure.savefig(unfinished, dpi=120)
+        dress_panel(axes, form, title, "z [m]" if side else "y [m]", "x [m]")
+    share_legend(figure, form, *panels)
+    save_study(figure, form, path, f"{path.stem}: bodies, wheels and joints", {"config": path.stem, "rig": MODELS})

@@ -11,6 +11,7 @@ from typing import Any
 from hil.analysis.campaign import RecordedCampaign
 from hil.analysis.report.groups import ENERGIES, FORCE, Group, Trial
 from hil.analysis.statistics import SPRING, Exponent, TrendVerdict
+from hil.experiments.drawing import rig_in_words
 
 # Of `rig`.
 _RIGS = {
@@ -76,8 +77,7 @@ def source_line(campaign: RecordedCampaign, times: Sequence[str] = ()) -> str:
     Without `times`, `wall_time` of the records, nothing is said of the time.
     """
     rig, when = _rig(campaign, None), f"   {_when(times)}" * any(times)
-    moved = "rig unknown" if not rig else "real rig" if rig == "real" else "SIMULATED rig"
-    return f"campaign {campaign.name}   seed {campaign.meta.get('seed', 'unknown')}{when}   {moved}"
+    return f"campaign {campaign.name}   seed {campaign.meta.get('seed', 'unknown')}{when}   {rig_in_words(rig)}"
 
 
 def _rig(campaign: RecordedCampaign, rig: str | None) -> str:

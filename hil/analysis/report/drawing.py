@@ -13,16 +13,13 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hil.experiments.drawing import COLOURS, write_figure
+from hil.experiments.drawing import MARKERS, lay_below, write_figure
 from hil.experiments.figure_form import FORMATS
 
 # Widths of a page of A4 between its margins, and of a journal's two columns [in].
 WIDTH_IN = 7.09
 DPI = 200
-_FOOT_IN = 0.11  # height of the line below a figure
-MARKERS = ("o", "s", "^", "D", "v", "P", "p", "*")  # none is that of a dropped trial
 # One meaning a colour, in all figures: black and grey are forces, this is T_c, and of an angle it is its own.
-ENERGY_COLOUR = COLOURS[1]
 _OF_ANGLES = mpl.colormaps["viridis"]
 DROPPED: dict[str, Any] = {"marker": "x", "color": "#888888", "ls": "none", "ms": 4.5, "mew": 1.0}
 _STYLE: Any = {
@@ -63,9 +60,7 @@ def colour_of_angle(angle_deg: float) -> str:
 def legend_below(figure: Figure, *handles: Any, columns: int = 4) -> None:
     """The legend of a figure under its panels, where it lies over no data; each label once."""
     named = {handle.get_label(): handle for handle in handles}
-    foot = _FOOT_IN / figure.get_figheight()
-    box = (0.0, foot, 1.0, 1.0 - foot)
-    figure.legend(handles=[*named.values()], loc="outside lower center", bbox_to_anchor=box, ncols=columns)
+    figure.legend(handles=[*named.values()], loc="outside lower center", ncols=columns)
 
 
 def say_nothing(axes: Axes, words: str) -> None:
@@ -84,10 +79,9 @@ def settle(figure: Figure, words: str) -> None:
 
     The words say, in a line below it, of which campaign it is.
     """
-    foot = (0.3 + len(words.split("\n"))) * _FOOT_IN / figure.get_figheight()
-    figure.get_layout_engine().set(rect=(0.0, foot, 1.0, 1.0 - foot))  # type: ignore[union-attr,call-arg]
-    figure.text(0.005, 0.0, words, fontsize=6, color="#404040", va="bottom", parse_math=False)
-    figure.draw_without_rendering()
+    lay_below(figure, words, 6.0)
+    for _ in range(1 + any(axes.get_aspect() != "auto" for axes in figure.axes)):
+        figure.draw_without_rendering()  # panels of equal scales find their place in the second layout
     figure.set_layout_engine("none")
 
 

@@ -16,7 +16,6 @@ from matplotlib.lines import Line2D
 
 from hil.analysis.report.drawing import (
     DROPPED,
-    ENERGY_COLOUR,
     colour_of_angle,
     legend_below,
     marker_of,
@@ -27,6 +26,7 @@ from hil.analysis.report.drawing import (
 from hil.analysis.report.groups import ENERGIES, FORCE, FORCES, WITH, Group
 from hil.analysis.statistics import paired
 from hil.config.schema.sensors import DaqConfig
+from hil.experiments.drawing import ENERGY_COLOUR
 
 _FORCE_LABEL = f"force, {FORCES[FORCE]} [N]"
 _LAWS = {"sqrt": ("--", "$F = a\\,T_c^{1/2}$"), "power": ("-", "$F = a\\,T_c^{\\,b}$")}

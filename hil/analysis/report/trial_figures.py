@@ -24,7 +24,7 @@ from hil.analysis.statistics import paired
 from hil.config.schema.ground_and_obstacle import PlateConfig
 from hil.config.schema.sensors import DaqConfig
 from hil.experiments.base import Summary
-from hil.experiments.drawing import COLOURS, decimated, dress_panel, facts_of, run_line, save_figure
+from hil.experiments.drawing import COLOURS, decimated, dress_panel, facts_of, legend_above, run_line, save_figure
 from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
@@ -303,7 +303,6 @@ def draw_camera(
     summary: Summary,
     run: Path,
     form: FigureForm = FigureForm(),  # noqa: B008
-    to: str = "png",
 ) -> Path | None:
     """Draw the frames of a run with its traces, as `camera.png` next to the figure of the run.
 
@@ -334,8 +333,7 @@ def draw_camera(
     what = "t" if impact_s is None else "t from the impact"
     traces.set_xlabel(f"{what} [s]; a line for each frame above, at its time", fontsize=form.font(9.0))
     figure.suptitle(run_line(record, summary, run.name), fontsize=form.font(10.0), y=0.98)
-    name = NAME + ("" if form.width == "screen" else f".{form.width}") + (".unverified" if form.notice else "")
-    path = run / f"{name}.{to}"
+    path = form.path(run, NAME)
     save_figure(figure, path, "Frames of the camera", facts_of(record, summary), form)
     return path
 
@@ -359,7 +357,7 @@ def _draw_traces(
         axes.axvspan(t_s[on[0]], t_s[on[-1]], color=COLOURS[2], alpha=0.25, lw=0.0, label="trigger line on")
     dress_panel(axes, form, "", f"{label} [{unit}]")
     axes.set_xlim(span_s[0] - origin_s, span_s[1] - origin_s)
-    axes.legend(loc="upper right", fontsize=form.font(8.5))
+    legend_above(axes, form)
 
 
 def _mark(axes: Axes, frames: Sequence[RunFrame], origin_s: float, form: FigureForm) -> None:

@@ -245,7 +245,7 @@ def _ranges(config: UncheckedConfig, servos: ServosConfig) -> Iterator[Problem]:
             at, unit = f"servos.{joint.section}.{key}", joint.unit
             if not low < high:
                 if key not in seen:
-                    allowed = f"a smaller {'way' if joint.slides else 'angle'}, then a larger one"
+                    allowed = f"a smaller {'displacement' if joint.slides else 'angle'}, then a larger one"
                     yield Problem(f"{at}.range_{unit}", f"{low:g} to {high:g}", allowed)
             elif not low - 1e-9 <= start <= high + 1e-9 and key not in seen:
                 allowed = f"{low:g} to {high:g}, {at}.range_{unit}"

@@ -70,7 +70,7 @@ class SinkageConfig(ExperimentSection):
             yield Problem("ground.kind", found, "level soil: experiment sinkage measures how deep wheels sink", ())
 
 
-# A distance is measured along the way if its direction is within 45 degrees of it.
+# A distance is measured along the path if its direction is within 45 degrees of it.
 _ALONG = math.cos(math.pi / 4.0)
 
 
@@ -85,13 +85,13 @@ def along_way_problems(config: WholeConfig, why: str, depends_on: tuple[str, ...
     motion = config.motion
     if motion is None:
         allowed = (
-            "an instrument that measures the rover's way, like motion={measures: distance}: nothing else measures its "
-            "forward speed"
+            "an instrument that measures the rover's distance, like motion={measures: distance}: nothing else measures "
+            "its forward speed"
         )
         return [Problem("motion", f"none, with {why}", allowed, depends_on)]
     if motion.measures == "distance" and abs(motion.direction[0]) < _ALONG * math.hypot(*motion.direction):
         found = f"{list(motion.direction)}, with {why}"
-        return [Problem("motion.direction", found, "within 45 degrees of the way, x", depends_on)]
+        return [Problem("motion.direction", found, "within 45 degrees of the path, x", depends_on)]
     return []
 
 
@@ -304,7 +304,7 @@ class SoilEstimationConfig(Section):
     rebound: float = bounded(0.3, 0, 1.5, "the same of soil.rebound")
     slip_modulus: float = bounded(0.3, 0, 1.5, "the same of soil.slip_modulus")
     memory_m: float = bounded(
-        20.0, 0.1, 1e4, "way over which the soil may become another: what was found fades to a third"
+        20.0, 0.1, 1e4, "distance over which the soil may become another: what was found fades to a third"
     )
     model: float = bounded(
         0.01,
@@ -313,7 +313,7 @@ class SoilEstimationConfig(Section):
         "standard deviation of what the wheel model leaves of the pull, and of the torque over the radius, "
         "over the wheels' load",
     )
-    correlation_m: float = bounded(0.1, 1e-3, 100, "way along which that error is the same")
+    correlation_m: float = bounded(0.1, 1e-3, 100, "distance along which that error is the same")
     loads_u95: float = bounded(
         0.02, 0, 1, "95 % half-width of the sum of the loads by leg sensors; without them estimation.mass is used"
     )

@@ -134,7 +134,7 @@ class MotionConfig(_InstrumentConfig):
     )
     origin_m: Place = key((0.0, 0.0, 0.0), "origin of the instrument's axes in those of the rig")
     turn_deg: Turns = key((0.0, 0.0, 0.0), "roll, pitch, yaw of the instrument's axes in the rig's")
-    direction: Direction = key((1.0, 0.0, 0.0), "way on which a distance grows, in the rig's axes; from origin_m")
+    direction: Direction = key((1.0, 0.0, 0.0), "direction in which a distance grows, in the rig's axes; from origin_m")
     room_m: Annotated[tuple[Range, ...], _THREE] = key(
         ((-20.0, 20.0), (-20.0, 20.0), (-5.0, 5.0)),
         "where the measured point can be in the rig's axes, from and to; a reading outside is wrong",
@@ -193,13 +193,13 @@ class EstimationConfig(Section):
 
     mass: float = bounded(0.05, 0, 0.5, "of each mass, relative")
     soil: float = bounded(0.10, 0, 0.5, "of stiffness and slip modulus of the soil, relative")
-    soil_along: float = bounded(0.02, 0, 0.5, "change of the slip along the way, relative, a root of a metre")
+    soil_along: float = bounded(0.02, 0, 0.5, "change of the slip along the path, relative, a root of a metre")
     drives: float = bounded(0.20, 0, 1, "of the drives' gains, relative: how soon wheels follow")
     speed: float = bounded(0.02, 1e-4, 0.5, "of the speed, relative, whatever the slip: wheel radius")
     start_m: float = bounded(0.02, 1e-4, 1, "of the rover's place at the start")
     heading_deg: float = bounded(2.0, 0.01, 45, "of its heading at the start")
-    curvature_radpm: float = bounded(0.05, 0, 1, "of the curvature of its way: steering, drives")
-    crab_deg: float = bounded(0.5, 0, 20, "of the angle between its heading and its way")
+    curvature_radpm: float = bounded(0.05, 0, 1, "of the curvature of its path: steering, drives")
+    crab_deg: float = bounded(0.5, 0, 20, "of the angle between its heading and its path")
     unevenness_m: float = bounded(0.002, 0, 0.1, "of the ground's height under a wheel")
     obstacle_m: float = bounded(0.003, 0, 0.1, "of the obstacle's place")
 

@@ -204,8 +204,8 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
     locks: dict[str, Annotated[float, Field(ge=-5000, le=5000)]] = Field(
         default_factory=dict,
         max_length=100,
-        description="angle [deg], or way [mm] of one that slides, at which a joint is locked, by its name or kind "
-        "(steering, walking); {}: none more",
+        description="angle [deg], or displacement [mm] of one that slides, at which a joint is locked, by its name or "
+        "kind (steering, walking); {}: none more",
         json_schema_extra={"note": "-180 to 180 by the joint's name or kind; -5000 to 5000 of one that slides"},
     )
     imported: ImportedSection = section(ImportedSection, f"type {IMPORTED}")

@@ -35,14 +35,14 @@ class _ServoConfig(Section):
 class _SlideConfig(Section):
     """One driven joint that slides, or all of a kind: a spindle or a linear drive."""
 
-    start_mm: Way | None = key(None, "way at the start; null: that at which the type of rover locks the joint, or 0")
+    start_mm: Way | None = key(None, "displacement at the start; null: as the type of rover locks the joint, or 0")
     range_mm: Annotated[tuple[Way, ...], Field(strict=False, min_length=2, max_length=2)] = key(
-        (-50.0, 50.0), "least and largest way that may be commanded [mm]"
+        (-50.0, 50.0), "least and largest displacement that may be commanded [mm]"
     )
     rate_mmps: float = bounded(20.0, 0.01, 2000, "largest speed of the joint, commanded and moved")
     acceleration_mmps2: float = bounded(500.0, 0.1, 1e6, "largest change of the commanded speed")
     force_limit_N: float = bounded(2000.0, 0.1, 1e6, "largest force of the motor, at the joint")
-    position_gain: float = bounded(20.0, 0.1, 1000, "speed over the error of the way [1/s]")
+    position_gain: float = bounded(20.0, 0.1, 1000, "speed over the error of the displacement [1/s]")
     velocity_gain: float = bounded(1e5, 0.1, 1e8, "force over the error of the speed [N s/m]")
     gear_friction_N: float = bounded(20.0, 0, 1e5, "Coulomb friction of the spindle, at the joint")
     friction_speed_mmps: float = bounded(
@@ -51,7 +51,7 @@ class _SlideConfig(Section):
     coast_damping: float = bounded(2000.0, 0, 1e8, "damping with the bridge open [N s/m]")
     brake_damping: float = bounded(2e5, 0, 1e9, "damping with the motor shorted [N s/m]")
     follow_mm: float = bounded(5.0, 0.01, 1000, "farther than this from its command it does not follow")
-    outside_mm: float = bounded(2.0, 0, 500, "how far a measured way may lie outside its range; farther: a fault")
+    outside_mm: float = bounded(2.0, 0, 500, "how far a measurement may lie outside the range; farther: a fault")
 
 
 class ServosConfig(Section):

@@ -25,7 +25,7 @@ DRIVES_S = 0.01
 class HoldLineConfig(Section):
     """How a rover is held on a line by its wheel speeds, where the instrument `motion` says where it is."""
 
-    length_m: float = bounded(0.1, 0.02, 10, "way on which an offset falls to about a third; shorter: it steers harder")
+    length_m: float = bounded(0.1, 0.02, 10, "distance in which an offset falls to a third; shorter: it steers harder")
     share: float = bounded(0.3, 0.01, 0.9, "largest difference of a side's rim speed from the mean, as a share of it")
     align_m: float = bounded(
         0.2, 0, 5, "nearer to the obstacle than this it turns to the line's direction, and leaves offsets"
@@ -90,7 +90,7 @@ class TrialConfig(ExperimentSection):
     release_spread_s: float = bounded(0.05, 0, 10, "operator: standard deviation of that time")
     drive_time_s: float = bounded(5.0, 0.1, 2000, "timed: from the start of the run-up to the cut")
     destress_m: float = bounded(
-        0.0, 0, 0.2, "way back and forth before the run-up, which de-stresses the legs; 0: none"
+        0.0, 0, 0.2, "distance back and forth before the run-up, which de-stresses the legs; 0: none"
     )
 
     posture: Literal["as_started", "least_energy"] = key(

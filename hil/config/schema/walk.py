@@ -197,11 +197,11 @@ class WalkConfig(ExperimentSection):
     most_slide_m: float = positive(
         0.02,
         10,
-        "largest way that a wheel which holds or is locked may slide over the ground, from its stop to its "
+        "largest distance that a wheel which holds or is locked may slide over the ground, from its stop to its "
         "next motion, in an accepted run",
     )
     least_advance: float = bounded(
-        0.8, 0, 1, "smallest part of the way that follows from the motions, in an accepted run"
+        0.8, 0, 1, "smallest part of the distance that follows from the motions, in an accepted run"
     )
 
     most_servo_error_deg: float = positive(

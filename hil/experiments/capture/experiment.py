@@ -109,9 +109,9 @@ RESULTS = (
     SummaryKey("servo_torque_max_Nm", "largest torque on a joint", "largest torque of a servo's motion, twin", 0,
         "N m"),
     SummaryKey("bend_max_mm", "largest deflection of a boom's end", "largest deflection of a boom, twin", 1, "mm"),
-    SummaryKey("craft_turn_deg", "largest turn and way of the spacecraft", "largest turn of the spacecraft, twin", 4,
-        "deg"),
-    SummaryKey("craft_way_m", "", "largest way of the spacecraft, twin", 3, "m"),
+    SummaryKey("craft_turn_deg", "largest turn and displacement of the spacecraft",
+        "largest turn of the spacecraft, twin", 4, "deg"),
+    SummaryKey("craft_way_m", "", "largest displacement of the spacecraft, twin", 3, "m"),
     SummaryKey("momentum_before_Ns, momentum_after_Ns, angular_momentum_before_Nms, angular_momentum_after_Nms", "of "
         "arm and payload in the phases approach and control, about the world's origin, from poses and joint angles of "
         "the record; null: a phase is missing"),

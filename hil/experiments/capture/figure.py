@@ -9,7 +9,16 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from hil.experiments.capture.experiment import BENDS, PHASES
-from hil.experiments.drawing import COLOURS, dress_panel, frame_figure, mark_phases, new_figure, over_time, plot_line
+from hil.experiments.drawing import (
+    COLOURS,
+    dress_panel,
+    frame_figure,
+    legend_above,
+    mark_phases,
+    new_figure,
+    over_time,
+    plot_line,
+)
 from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
 from hil.recording import OpenRecord
@@ -33,7 +42,7 @@ def plot_capture(record: OpenRecord, summary: Mapping[str, Any], run: str, form:
     ):
         plot_line(seat, form, t_s, scale * values, color=colour, label=words)
     t_s, way = lines["servo_angle_rad"][-1]
-    plot_line(seat, form, t_s, 1e3 * way, color="black", ls="--", label="drive of the grapple [mm]")
+    plot_line(seat, form, t_s, 1e3 * way, color="black", ls="--", label="grapple [mm], measured")
     for i, name in enumerate(layout.servos[:-1]):
         style: dict[str, Any] = {"color": COLOURS[i % len(COLOURS)], "label": name.split("_")[-1]}
         t_s, angle = lines["servo_angle_rad"][i]
@@ -45,14 +54,14 @@ def plot_capture(record: OpenRecord, summary: Mapping[str, Any], run: str, form:
     t_s, z = lines["pose"][5]
     plot_line(craft, form, t_s, degrees * 2.0 * np.arcsin(np.clip(z, -1.0, 1.0)), color=COLOURS[0])
     plot_line(energy, form, *lines["effective_kinetic_energy_J"][0], color=COLOURS[0])
-    dress_panel(seat, form, "Payload from the grapple's seat, twin; drive of the grapple, measured", "[mm, deg]")
+    dress_panel(seat, form, "Payload from the seat, twin", "[mm, deg]")
     dress_panel(joints, form, "Turns of the joints since the start, measured", "[deg]")
     dress_panel(torques, form, "Torques on the joints, twin", "[N m]")
     dress_panel(booms, form, "Deflection of the booms' ends, twin", "[mm]")
     dress_panel(craft, form, "Turn of the spacecraft, twin", "[deg]")
     dress_panel(energy, form, "Energy that a plastic capture would take now, twin", "[J]")
     for axes in (seat, joints, torques, booms):
-        axes.legend(fontsize=form.font(7.5), ncols=2, frameon=False)
+        legend_above(axes, form)
     mark_phases(grid, form, record)
     for axes in grid[-form.columns :]:
         axes.set_xlabel("time [s]", fontsize=form.font(9.0))

@@ -14,6 +14,7 @@ from hil.experiments.drawing import (
     FloatArray,
     dress_panel,
     frame_figure,
+    legend_above,
     new_figure,
     over_time,
     plot_line,
@@ -55,16 +56,16 @@ def plot_follow(record: OpenRecord, summary: Mapping[str, Any], run: str, form: 
         t_s, speed = lines["speed_mps"][0]
         around = 2.0 * np.interp(t_s, *lines["speed_sd_mps"][0])
         speeds.fill_between(t_s, speed - around, speed + around, color=_BLUE, alpha=0.18, lw=0.0)
-    plot_line(speeds, form, *lines["speed_mps"][0], color=_BLUE, label=f"rover, {rover}, with 2 standard deviations")
+    plot_line(speeds, form, *lines["speed_mps"][0], color=_BLUE, label=f"rover, {rover}, 2 sd")
     t_s = lines["wheel_speed_radps"][0][0]
     rims = np.mean([np.interp(t_s, *line) for line in lines["wheel_speed_radps"]], axis=0)  # at common times
-    plot_line(speeds, form, t_s, rims, color=_RED, label="rims, mean, measured")
+    plot_line(speeds, form, t_s, rims, color=_RED, label="rims, mean")
     label = "expected" if section.quantity == "slip" else "wanted"
     plot_line(speeds, form, times + began_s, 1e3 * wanted, color="black", ls="--", label=label)
-    dress_panel(speeds, form, "Speed of the rover and of the rims", "[mm/s]")
+    dress_panel(speeds, form, "Speed", "[mm/s]")
     top = 1.1 * max(float(np.max(rims)), 1e3 * float(wanted.max()), 1.0)  # not what a cut makes of it
     speeds.set_ylim(-0.1 * top, 1.25 * top)
-    speeds.legend(fontsize=form.font(8.0), frameon=False, loc="upper left")
+    legend_above(speeds, form)
     torques = _torques(record, config.drives) if section.by_duty else None
     asked = lines["set_speed_radps"] if torques is None else [(torques[0], one) for one in torques[1].T]
     plot_wheels(sets, form, layout, asked, named=False)

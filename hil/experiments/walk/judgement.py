@@ -32,11 +32,11 @@ LEAST_WAY_M = 0.02
 RESULTS = (
     SummaryKey("motions", "the steps, in words", "motions"),
     SummaryKey("played_s, length_s", "how much of the motions was played; how long they last", "played, of", 1, "s"),
-    SummaryKey("advance_m", "way along the motions, summed over the steps: by the twin; as it follows from the "
+    SummaryKey("advance_m", "distance along the motions, summed over the steps: by the twin; as it follows from the "
         "motions; of the simulated rig, null on a real one", "advance, twin", 3, "m", main="advance"),
     SummaryKey("advance_wanted_m", "", "advance as the motions say", 3, "m"),
     SummaryKey("advance_true_m", "", "advance, simulated rig", 3, "m"),
-    SummaryKey("slide_m", "farthest way that a wheel slid over the ground while it had to stand, by the twin: of all, "
+    SummaryKey("slide_m", "farthest that a wheel slid over the ground while it had to stand, by the twin: of all, "
         "of each; and of the simulated rig", "slide of standing wheels, twin", 1, "mm", 1e3, main="largest slide"),
     SummaryKey("slide_by_wheel_m", "", "of each wheel", 1, "mm", 1e3),
     SummaryKey("slide_true_by_wheel_m", "", "of each wheel, simulated rig", 1, "mm", 1e3),

@@ -14,6 +14,7 @@ from hil.campaign.evaluations import EVALUATIONS, StudyStoppedError
 from hil.campaign.sensitivity import draw_sensitivity, run_sensitivity, sensitivity_study
 from hil.campaign.sweep import UNFINISHED
 from hil.config import ConfigError, load_config
+from hil.experiments.figure_form import FigureForm
 
 from .conftest import NeverStop, summary_of_job
 from .design_runs import ANGLE, MASS, SPEED, STIFFNESS, closed_form, execution
@@ -190,7 +191,7 @@ def test_the_figure_says_simulated_and_of_which_run_it_is(pretend, here, tmp_pat
     found = run_sensitivity(
         sensitivity_study(BASE, [FORCE, ENERGY], {SPEED: None, MASS: None}, {}), execution(tmp_path, here)
     )
-    texts = " ".join(text.get_text() for text in draw_sensitivity(found, "my_run").texts)
+    texts = " ".join(text.get_text() for text in draw_sensitivity(found, FigureForm(), "my_run").texts)
     assert "SIMULATED rig" in texts
     assert "run my_run" in texts
     assert "seed 1" in texts

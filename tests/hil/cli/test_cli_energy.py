@@ -25,6 +25,7 @@ from hil.cli import run
 from hil.cli.energy import angles_from
 from hil.config import load_config
 from hil.config.rig import Rig
+from hil.experiments.figure_form import FigureForm
 
 ROOT = Path(hil.__path__[0]).parent
 
@@ -126,12 +127,12 @@ def test_a_range_without_a_peak_is_saved_and_shown_without_one(
     assert json.loads((tmp_path / "a/energy.json").read_text())["peak_angle_deg"] is None
 
 
-def test_the_figure_marks_no_peak_where_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_figure_marks_no_peak_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     marked: list[float] = []
     monkeypatch.setattr(Axes, "axvline", lambda _axes, x, **_: marked.append(x))
     rig = Rig(load_config("sim_impact"))
     for grid in ([10.0, 30.0, 50.0], [40.0, 60.0, 80.0]):
-        draw_energy(energy_curve(rig, grid), "T_c", tmp_path / "energy.png")
+        draw_energy(energy_curve(rig, grid), FigureForm())
     assert len(marked) == 1
     assert 50.0 < marked[0] < 66.0
 
@@ -139,7 +140,7 @@ def test_the_figure_marks_no_peak_where_there_is_none(tmp_path: Path, monkeypatc
 def test_masses_without_a_peak_are_shown_without_one(tmp_path: Path) -> None:
     rig = Rig(load_config("sim_impact"))
     rows = [MassSet("as configured", 142.7, None, None)]
-    save_energy(tmp_path, energy_curve(rig, [10.0, 50.0]), rows, "T_c")
+    save_energy(tmp_path, energy_curve(rig, [10.0, 50.0]), rows)
     with (tmp_path / "energy_masses.csv").open(newline="") as file:
         assert next(csv.DictReader(file))["peak_angle_deg"] == ""
     assert list(masses_table(rows).columns[2].cells) == ["none"]

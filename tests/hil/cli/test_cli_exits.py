@@ -263,6 +263,14 @@ def test_the_shell_completes(words, completed, monkeypatch, capsys: pytest.Captu
     assert capsys.readouterr().out.split() == completed
 
 
+@pytest.mark.parametrize("command", [["energy"], ["rover", "import"], ["drawbar"], []])
+def test_help_shows_no_type_of_value_next_to_a_flag(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*command, "--help"]) == 0
+    printed = capsys.readouterr().out
+    assert "--help" in printed
+    assert "bool" not in printed
+
+
 def test_help_names_the_documentation(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--help"]) == 0
     assert str(Path(__file__).parents[3] / "docs" / "index.md") in "".join(capsys.readouterr().out.split())

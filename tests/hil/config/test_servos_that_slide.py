@@ -44,7 +44,7 @@ def test_a_slide_has_its_numbers_in_metres_and_newtons() -> None:
         ("servos={slides: {left_rocker_joint: {}}}", "servos.slides", "the coupled left_rocker_joint"),
         ("servos={slides: {mast: {}}}", "servos.slides", "mast; joints of rover.type imported"),
         ("servos={}", "servos", "no joint; joints or slides"),
-        ("servos.slides.deck_lift.range_mm=[5, 1]", "servos.slides.deck_lift.range_mm", "a smaller way"),
+        ("servos.slides.deck_lift.range_mm=[5, 1]", "servos.slides.deck_lift.range_mm", "a smaller displacement"),
         ("servos.slides.deck_lift.start_mm=130", "servos.slides.deck_lift.start_mm", "130 of deck_lift; -5 to 120"),
         ("rover.locks={deck_lift: 10}", "servos.slides.deck_lift", "which rover.locks locks"),
         (r'stimulus.table="time_s,deck_lift_deg\n0,0\n1,0\n"', "stimulus.table", "lift_mm, deck_lift_mm"),

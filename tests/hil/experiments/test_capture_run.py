@@ -7,6 +7,7 @@ import pytest
 
 from hil.analysis.film.make import FilmRequest, render
 from hil.analysis.film.skeleton import Skeleton
+from hil.analysis.film.solids import GROUND, RigSolids
 from hil.analysis.replay import replay
 from hil.analysis.verify import verify
 from hil.app.run import run_experiment
@@ -161,3 +162,9 @@ def test_what_no_capture_can_be_made_with_is_refused_by_its_key(settings, key):
     with pytest.raises(ConfigError) as caught:
         load_config("sim_capture", settings)
     assert key in [one[0] for one in caught.value.problems]
+
+
+def test_a_rig_without_ground_is_drawn_without_one_and_with_its_payload():
+    frames = {solid.frame for solid in RigSolids(Rig(load_config("sim_capture"))).solids()}
+    assert "payload" in frames
+    assert GROUND not in frames

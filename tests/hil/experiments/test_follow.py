@@ -33,7 +33,7 @@ def test_forward_speed_and_slip_need_an_instrument_that_measures_the_way():
 def test_a_distance_across_the_way_does_not_measure_it():
     along = ["motion.measures=distance", "motion.direction=[-1, 0.2, 0]"]
     load_config("sim_follow", along)
-    with pytest.raises(ConfigError, match=r"motion\.direction: .*; allowed: within 45 degrees of the way"):
+    with pytest.raises(ConfigError, match=r"motion\.direction: .*; allowed: within 45 degrees of the path"):
         load_config("sim_follow", [along[0], "motion.direction=[0.2, 1, 0]"])
 
 

@@ -8,6 +8,7 @@ import pytest
 from hil.analysis.report import drawing, force_figures, trial_figures
 from hil.analysis.report.groups import FORCE, WITH, WITHOUT, Group, Trial
 from hil.analysis.report.trial_figures import Trace
+from hil.experiments.drawing import ENERGY_COLOUR
 
 ANGLES = (40.0, 60.0, 80.0)
 
@@ -83,6 +84,9 @@ def test_no_legend_lies_over_data_and_the_line_that_says_what_it_is_of_over_noth
             for axes in figure.axes:
                 panel = axes.get_window_extent()
                 assert box.y1 <= panel.y0 + 1 or box.y0 >= panel.y1 - 1 or box.x1 <= panel.x0 or box.x0 >= panel.x1
+        below = [words, *(legend.get_window_extent() for legend in figure.legends)]
+        written = [axes.get_tightbbox().padded(-1.0) for axes in figure.axes if axes.axison and axes.get_visible()]
+        assert [(box, other) for box in below for other in written if box.overlaps(other)] == []
 
 
 def test_each_angle_has_one_colour_in_all_figures_and_no_two_share_it(figures):
@@ -97,7 +101,7 @@ def test_each_angle_has_one_colour_in_all_figures_and_no_two_share_it(figures):
             if line.get_linestyle() == "None" and line.get_marker() not in ("x", "+")
         }
         assert used == {colours[angle] for angle in ANGLES}, name
-    assert drawing.ENERGY_COLOUR not in colours.values()
+    assert ENERGY_COLOUR not in colours.values()
 
 
 def test_the_force_over_the_angle_is_black_or_grey_and_only_the_energy_has_a_colour(figures):
@@ -105,7 +109,7 @@ def test_the_force_over_the_angle_is_black_or_grey_and_only_the_energy_has_a_col
         for line in axes.lines:
             is_energy = "T_c" in str(line.get_label())
             colour = drawing.mpl.colors.to_rgb(line.get_color())
-            assert (line.get_color() == drawing.ENERGY_COLOUR) == is_energy
+            assert (line.get_color() == ENERGY_COLOUR) == is_energy
             assert is_energy or len(set(colour)) == 1
 
 
