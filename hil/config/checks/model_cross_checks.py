@@ -93,8 +93,9 @@ def _profile_checks(config: UncheckedConfig) -> Iterator[Problem]:
     if config.section.obstacle:
         allowed = "null with an experiment that has an obstacle itself"
         yield Problem("ground.profile", ground.profile.shape, allowed, ("experiment",))
-    allowed = "null with ground.profile: the observer knows level ground and slopes"
-    yield from (Problem(role, "an instrument", allowed, depends_on) for role in config.instruments)
+    if ground.kind == "nonsmooth":
+        allowed = "null with ground.profile on nonsmooth ground: the observer knows no hits; any with ground.kind firm"
+        yield from (Problem(role, "an instrument", allowed, ("ground.kind",)) for role in config.instruments)
 
 
 def _alone(config: UncheckedConfig, owner: str) -> Iterator[Problem]:

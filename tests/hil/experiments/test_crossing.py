@@ -151,7 +151,7 @@ def test_axles_pass_the_profile_where_the_pose_says():
         (("ground.friction=0",), "ground.friction"),
         (("ground.pitch_deg=5",), "ground.pitch_deg"),
         (("ground.wheel_height_m=[0, 0, 0, 0, 0, 0]",), "ground.wheel_height_m"),
-        (("motion={}",), "motion"),
+        (("motion={}", "ground.kind=nonsmooth"), "motion"),
         (("crossing.speed_mps=5",), "crossing.speed_mps"),
         (("ground.profile.shape=points", "ground.profile.points_m=[[0.5, 0.1], [0.4, 0.2]]"), "ground.profile"),
     ],
