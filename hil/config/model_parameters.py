@@ -39,7 +39,17 @@ from models.contact.obstacle import Obstacle
 from models.contact.plate import Plate, make_plate
 from models.contact.ruts import SoilRegion
 from models.kernels.compiled import FloatArray
-from models.plant import GroundParameters, Impacts, ReadingNoise, RigParameters, Spread, Towing, Veer, WheelKind
+from models.plant import (
+    GroundParameters,
+    Impacts,
+    ReadingNoise,
+    RigParameters,
+    SensedPlate,
+    Spread,
+    Towing,
+    Veer,
+    WheelKind,
+)
 from models.plant.grapple import CaptureParameters
 from models.rover.parameters import Parameters
 from models.rover.tree import WheelMount
@@ -292,7 +302,15 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheels: Mapping[str, WheelPr
         impacts=Impacts(ground.friction, ground.restitution, ground.impact_law),
         hold_stiffness=ground.hold_stiffness_Npm,
         hold_damping=ground.hold_damping_Nspm,
+        plate=_sensed_plate(ground.profile),
     )
+
+
+def _sensed_plate(profile: ProfileConfig | None) -> SensedPlate | None:
+    """The plate on force sensors in a face; None: there is none."""
+    if profile is None or (plate := profile.plate) is None:
+        return None
+    return SensedPlate(plate.face, plate.from_m, math.inf if plate.length_m is None else plate.length_m, plate.side)
 
 
 def _obstacle(

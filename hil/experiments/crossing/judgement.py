@@ -35,6 +35,7 @@ class Course:
     """The profile, and the parts of the rover that pass it. Raises ValueError: its ground has no profile.
 
     Attributes:
+        rover: that passes.
         line: (n, 2) corners of the profile, x and z [m].
         begins_m: where the level ground before the shape ends, world x.
         ends_m: where its last corner is.
@@ -44,7 +45,7 @@ class Course:
     """
 
     def __init__(self, nominal: RigParameters) -> None:
-        rover = self._rover = nominal.make_rover()
+        rover = self.rover = nominal.make_rover()
         profile = nominal.placed_profile(rover)
         if profile is None:
             raise ValueError("crossing: the ground has no profile, needed: one (ground.profile)")
@@ -76,15 +77,20 @@ class Course:
             joints: names of the joints whose angles are given.
             angles: (n, joints) [rad].
         """
-        own = self._rover.joint_names
-        where = [(7 + own.index(name), place) for place, name in enumerate(joints) if name in own]
-        q, found = self._rover.neutral(), []
-        for pose, turned in zip(poses, angles, strict=True):
-            q[:7] = pose
-            for at, place in where:
-                q[at] = turned[place]
-            found.append(self._rover.wheel_positions(q))
+        found = [
+            self.rover.wheel_positions(self.configuration(pose, joints, turned))
+            for pose, turned in zip(poses, angles, strict=True)
+        ]
         return np.stack(found, axis=1)
+
+    def configuration(self, pose: Floats, joints: Sequence[str], angles: Floats) -> Floats:
+        """Configuration (nq,) of the rover in one pose (7,), with the angles (joints,) of these joints [rad]."""
+        q: Floats = self.rover.neutral()
+        q[:7] = pose
+        for name, angle in zip(joints, angles, strict=True):
+            if name in self.rover.joint_names:
+                q[7 + self.rover.joint_names.index(name)] = angle
+        return q
 
     def wheels_behind(self, pose: Floats, x_m: float) -> int:
         """How many axles are behind a place, world x, with the base in this pose (7,)."""
