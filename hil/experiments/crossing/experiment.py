@@ -227,7 +227,7 @@ class CrossingExperiment(Experiment):
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)
         section = self.config.crossing
-        self.course = Course(rig.nominal)
+        self._course = Course(rig.nominal)
         self._timeout_ns, self._settle_ns = round(section.timeout_s * 1e9), round(section.settle_s * 1e9)
         self._wanted = tuple(section.speed_mps / radius_m for radius_m in rig.config.wheel_radii_m)
         self._ramp_s = max(self._wanted) / (OF_ACCELERATION * rig.limits.wheel_acceleration_radps2)
@@ -275,7 +275,7 @@ class CrossingExperiment(Experiment):
         )
 
     def _go_on(self, pose: Sequence[float], t_ns: int) -> None:
-        course = self.course
+        course = self._course
         front_m, rear_m = course.axles_m(pose)
         if t_ns - self._began_ns >= self._timeout_ns or rear_m >= course.ends_m + self.config.crossing.past_m:
             self._enter(SETTLE, t_ns)
@@ -286,9 +286,9 @@ class CrossingExperiment(Experiment):
 
     def summarise(self, run: FinishedRun) -> Summary:
         """Keys as docs/reference/summary.md lists them."""
-        found = judged(run.config, self.course, run.ticks, run.ground_truth.motion)
-        found |= plate_results(run, self.course)
-        return {**found, **self.verdict(run, [*self._own_reasons(found), *plate_reasons(run, found)])}
+        found = judged(run.config, self._course, run.ticks, run.ground_truth.motion)
+        found |= plate_results(run, self._course)
+        return {**found, **self.verdict(run, [*self._own_reasons(found), *plate_reasons(run, self._course, found)])}
 
     def claims(self, run: FinishedRun, summary: Summary) -> Sequence[Claim]:
         """The way, and where the rover came to; its loads are the largest of hits, which the truth does not have."""

@@ -83,9 +83,9 @@ class Course:
         ]
         return np.stack(found, axis=1)
 
-    def configuration(self, pose: Floats, joints: Sequence[str], angles: Floats) -> Floats:
+    def configuration(self, pose: Floats, joints: Sequence[str], angles: Floats) -> NDArray[np.float64]:
         """Configuration (nq,) of the rover in one pose (7,), with the angles (joints,) of these joints [rad]."""
-        q: Floats = self.rover.neutral()
+        q = self.rover.neutral()
         q[:7] = pose
         for name, angle in zip(joints, angles, strict=True):
             if name in self.rover.joint_names:

@@ -117,14 +117,14 @@ def plate_results(run: FinishedRun, course: Course) -> Summary:
     }
 
 
-def plate_reasons(run: FinishedRun, found: Summary) -> list[str]:
+def plate_reasons(run: FinishedRun, course: Course, found: Summary) -> list[str]:
     """Why a crossing of a plate would not be accepted by its sensors."""
     if "plate_hit_s" not in found:
         return []
     reasons, logger, share = [], run.cycle.tick_logger, run.config.crossing.left_share
     if logger.saturated or any(event.alarm.fault is Fault.ADC_SATURATED for event in run.cycle.safety.warnings):
         reasons.append("a sensor under the plate reached the end of its range")
-    axles = run.experiment.course.rover.axles()
+    axles = course.rover.axles()
     if len(found["plate_hit_s"]) < len(axles):
         reasons.append(f"{len(found['plate_hit_s'])} of {len(axles)} axles came to the plate")
     left_N, peak_N = found["plate_left_N"], found["plate_peak_N"]

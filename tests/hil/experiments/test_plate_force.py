@@ -89,7 +89,7 @@ def test_standing_wheels_that_leave_the_range_of_a_sensor_are_refused_at_arming(
     largest_N = max(rig.resting_loads_N[wheel] for wheel, name in enumerate(rig.layout.wheels) if "right" in name)
     assert f"{largest_N:.0f} N" in checks[0].found
     assert "limits.sensor_force_N" in checks[0].allowed
-    small = Rig(load_config("sim_step_plate", [ON_TOP, "daq.range_V=0.5"]))
+    small = Rig(load_config("sim_step_plate", [ON_TOP, "daq.range_V=0.3"]))
     assert [check.ok for check in static_load_checks(small)] == [False, False, False]
     assert all(check.ok for check in static_load_checks(Rig(load_config("sim_step_plate", [ON_TOP]))))
     assert all(check.found.startswith("0 N") for check in static_load_checks(Rig(load_config("sim_step_plate"))))
@@ -110,8 +110,8 @@ def test_a_crossing_is_not_accepted_where_the_sensors_have_not_measured_it(satur
     config = load_config("sim_step_plate")
     cycle = SimpleNamespace(tick_logger=SimpleNamespace(saturated=saturated), safety=SimpleNamespace(warnings=[]))
     course = Course(Rig(config).nominal)
-    run = SimpleNamespace(cycle=cycle, config=config, experiment=SimpleNamespace(course=course))
-    found = plate_reasons(run, {"plate_hit_s": [1.0] * hits, "plate_left_N": left_N, "plate_peak_N": 400.0})
+    run = SimpleNamespace(cycle=cycle, config=config)
+    found = plate_reasons(run, course, {"plate_hit_s": [1.0] * hits, "plate_left_N": left_N, "plate_peak_N": 400.0})
     assert len(found) == len(reasons)
     assert all(words in reason for words, reason in zip(reasons, found, strict=True))
-    assert plate_reasons(run, {}) == []
+    assert plate_reasons(run, course, {}) == []
