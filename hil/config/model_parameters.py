@@ -66,6 +66,8 @@ from models.wheel.soil import PassivePressure, passive_pressure
 
 # Of a carriage's drive: its gain over the mass that it moves [1/s], which is less than a rover's, and its integral time
 # [s]. Beyond the peak of a soil's shear stress the pull falls by some 300 N s/m for each kilogram of it.
+# A hard body in soil reaches so deep: no wheel comes below it [m].
+_BURIED_M = 2.0
 _CARRIAGE_RATE, _CARRIAGE_INTEGRAL_S = 500.0, 0.05
 
 
@@ -190,7 +192,13 @@ def profile_line(nominal: RigParameters) -> FloatArray | None:
     if nominal.ground.profile is None:
         return None
     profile = nominal.placed_profile(nominal.make_rover())
-    return None if profile is None else profile.point
+    if profile is None:
+        return None
+    line = profile.point.copy()
+    if nominal.ground.kind == "soil":  # in place of faces below the soil, the level of that
+        line[0, 0] -= shapes.LEVEL
+        line[:, 1] = np.maximum(line[:, 1], line[1, 1])
+    return line
 
 
 def relief_of(ground: GroundConfig) -> HeightMap | None:
@@ -224,7 +232,12 @@ def profile_of(ground: GroundConfig) -> Profile | None:
     """The profile of hard ground, which begins to change at x = 0; None: it is level or a slope."""
     if ground.profile is None:
         return None
-    return make_profile(profile_corners(ground.profile), ground.friction, ground.restitution)
+    corners = profile_corners(ground.profile)
+    if ground.on_soil:  # a body that stands in it
+        corners[0] = (0.0, -_BURIED_M)
+        if ground.profile.behind == "nothing":
+            corners.append((corners[-1][0], -_BURIED_M))
+    return make_profile(corners, ground.friction, ground.restitution)
 
 
 def passive_pressure_of(section: SoilConfig | SoilRegionConfig, gravity_mps2: float) -> PassivePressure | None:

@@ -67,6 +67,7 @@ class ProfileContact(NamedTuple):
         before: (MOST_TOUCHED, 2) scratch.
         face_before: (2, MOST_TOUCHED) scratch.
         sensed: the plate on force sensors, or None. It is chosen when a step is compiled.
+        in_soil: whether it stands in soil, whose forces on the wheels of the same step are noted before.
     """
 
     profile: Profile
@@ -78,10 +79,16 @@ class ProfileContact(NamedTuple):
     before: FloatArray
     face_before: IntArray
     sensed: SensedFace | None = None
+    in_soil: bool = False
 
 
 def make_profile_contact(
-    rover: Rover, profile: Profile, stiffness: float, damping: float, sensed: SensedFace | None = None
+    rover: Rover,
+    profile: Profile,
+    stiffness: float,
+    damping: float,
+    sensed: SensedFace | None = None,
+    in_soil: bool = False,
 ) -> ProfileContact:
     """Allocate for a rover, with k [N/m] and c [N s/m] of friction.
 
@@ -101,7 +108,7 @@ def make_profile_contact(
     return ProfileContact(
         profile, float(stiffness), float(damping), np.zeros((MOST_TOUCHED, COLUMNS)), face,
         np.zeros((wheels, MOST_TOUCHED, 2)), np.zeros((MOST_TOUCHED, 2)),
-        np.zeros((2, MOST_TOUCHED), np.int64), sensed,
+        np.zeros((2, MOST_TOUCHED), np.int64), sensed, in_soil,
     )  # fmt: skip
 
 
@@ -127,9 +134,10 @@ def push_on_profile(
     x, y, z = body_position(q, work, body)
     count = touched(hard.profile, x, z, radius, 0.0, hard.place)
     _follow(hard, wheel, count)
-    contact.vertical[wheel] = contact.pull[wheel] = contact.slip[wheel] = contact.sinkage[wheel] = 0.0
+    if not hard.in_soil:
+        contact.vertical[wheel] = contact.pull[wheel] = contact.slip[wheel] = contact.sinkage[wheel] = 0.0
     velocity, spin = body_velocity(work, body), body_spin(work, body)
-    rolling, largest = radius * dot(spin, axle(work, body)), 0.0
+    rolling, largest = radius * dot(spin, axle(work, body)), contact.vertical[wheel]
     for i in range(count):
         depth, nx, nz = -hard.place[i, GAP], hard.place[i, NORMAL_X], hard.place[i, NORMAL_Z]
         normal = (nx, 0.0, nz)

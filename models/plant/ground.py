@@ -102,7 +102,7 @@ class GroundParameters:
         wheel_height: [m] of the ground under each wheel over the slope; empty: even.
         relief: uneven ground in place of a slope; None: none.
         profile: hard ground in place of a slope, kinds firm and nonsmooth; its level ground ends at x = 0 and the shape
-            begins. None: none.
+            begins. On soil a body of firm ground that stands in it: its first face lies below. None: none.
         mesh: triangles in place of a slope, kind firm; None: none.
         impacts: of kind nonsmooth.
         hold_stiffness: k of friction on a profile [N/m], see models.contact.profile_contact.
@@ -170,7 +170,7 @@ class GroundParameters:
                 f"{len(rover.wheel_names)} wheels"
             )
         if self.kind == "soil":
-            return _GroundModels(soil=self._soil(rover))
+            return _GroundModels(self._soil(rover), None if self.profile is None else self._firm(rover))
         if self.kind == "firm":
             return _GroundModels(compliant=self._firm(rover))
         if self.kind == "nonsmooth":
@@ -193,9 +193,11 @@ class GroundParameters:
     def _firm(self, rover: Rover) -> CompliantGround:
         if self.profile is None:
             return self.compliant
-        self._stands_alone()
+        in_soil = self.kind == "soil"
+        if not in_soil or self.relief is None:
+            self._stands_alone()
         sensed = self.sensed_under(rover)
-        held = make_profile_contact(rover, self.profile, self.hold_stiffness, self.hold_damping, sensed)
+        held = make_profile_contact(rover, self.profile, self.hold_stiffness, self.hold_damping, sensed, in_soil)
         return self.compliant._replace(profile=held)
 
     def sensed_under(self, rover: Rover) -> SensedFace | None:

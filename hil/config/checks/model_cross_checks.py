@@ -12,9 +12,12 @@ from hil.config.schema.ground_and_obstacle import ProfileConfig
 from hil.config.unchecked_config import UncheckedConfig
 from models.gravity import GRAVITY_MPS2
 
+Corners = list[tuple[float, float]]  # x and z [m]
+
 # Kinds of ground that can have a profile.
-WITH_PROFILE = ("firm", "nonsmooth")
+WITH_PROFILE = ("firm", "nonsmooth", "soil", "scan")
 LONGEST_PLATE_M = 5.0
+_LEVEL_M = 1e-9  # rounding of a height
 _SLOPES = ("pitch_deg", "roll_deg")
 # From the start until the sensors are zeroed and the rover is armed, and some time more [s].
 BEFORE_RUN_UP_S = 0.5
@@ -77,7 +80,7 @@ def _scan_checks(config: UncheckedConfig) -> Iterator[Problem]:
 
 
 def _profile_checks(config: UncheckedConfig) -> Iterator[Problem]:
-    """A profile is the whole shape of hard ground, with friction, and stands alone; so does nonsmooth ground."""
+    """A profile is the whole shape of hard ground, or a body in soil, with friction; nonsmooth ground stands alone."""
     ground, depends_on = config.ground, ("ground.profile",)
     if ground.profile is None:
         if ground.kind == "nonsmooth":
@@ -90,6 +93,9 @@ def _profile_checks(config: UncheckedConfig) -> Iterator[Problem]:
     if ground.friction == 0.0:
         yield Problem("ground.friction", "0", "above 0 with ground.profile", depends_on)
     yield from _plate_checks(config, ground.profile)
+    if ground.on_soil and min(z for _, z in _corners(ground.profile)) < -_LEVEL_M:
+        allowed = f"a shape that is nowhere below the ground before it, with ground.kind {ground.kind}"
+        yield Problem("ground.profile.shape", ground.profile.shape, allowed, ("ground.kind",))
     corners = ground.profile.points_m
     if ground.profile.shape == "points" and any(b[0] < a[0] for a, b in pairwise([(0.0, 0.0), *corners])):
         allowed = "corners of which none lies behind the one before, seen ahead"
@@ -100,6 +106,13 @@ def _profile_checks(config: UncheckedConfig) -> Iterator[Problem]:
     if ground.kind == "nonsmooth":
         allowed = "null with ground.profile on nonsmooth ground: the observer knows no hits; any with ground.kind firm"
         yield from (Problem(role, "an instrument", allowed, ("ground.kind",)) for role in config.instruments)
+
+
+def _corners(profile: ProfileConfig) -> Corners:
+    """Those of the shape, from the end of the level ground on."""
+    from hil.config.model_parameters import profile_corners  # imports kernels, which other configs do without
+
+    return profile_corners(profile)[1:]
 
 
 def _plate_checks(config: UncheckedConfig, profile: ProfileConfig) -> Iterator[Problem]:
@@ -115,9 +128,7 @@ def _plate_checks(config: UncheckedConfig, profile: ProfileConfig) -> Iterator[P
     if config.ground.kind == "nonsmooth":
         allowed = f"firm with {key}: a hit on nonsmooth ground has an impulse and no force"
         yield Problem("ground.kind", "nonsmooth", allowed, (key,))
-    from hil.config.model_parameters import profile_corners  # imports kernels, which other configs do without
-
-    corners = profile_corners(profile)[1:]
+    corners = _corners(profile)
     if plate.face >= len(corners):
         yield Problem(f"{key}.face", f"{plate.face}", f"1 to {len(corners) - 1} with this shape", ("ground.profile",))
         return

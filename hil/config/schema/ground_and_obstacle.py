@@ -21,7 +21,7 @@ class _FaceConfig(Section):
     angle_deg: float = bounded(15.0, -89, 89, "to the horizontal, positive if it rises ahead")
 
 
-class SensedPlateConfig(Section):
+class _SensedPlateConfig(Section):
     """A plate on the three force sensors of `daq`, flush with a face; their `across_m`, `up_m` are from its middle."""
 
     between_runs: ClassVar[tuple[str, ...]] = ()
@@ -67,7 +67,7 @@ class ProfileConfig(Section):
     )
     top_m: float = bounded(0.6, 0, 100, "drop, nothing: length of the level ground behind the shape")
     drop_m: float = bounded(0.1, 0.001, 2, "drop: height of the ledge behind it")
-    plate: SensedPlateConfig | None = key(None, "a plate on the force sensors; null: none", exclude_if=is_none)
+    plate: _SensedPlateConfig | None = key(None, "a plate on the force sensors; null: none", exclude_if=is_none)
 
 
 class ScanConfig(Section):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from hil.config import Config
+from hil.config.model_parameters import profile_line
 from hil.config.schema.experiments import CrossingConfig
 from hil.experiments.base import Summary
 from hil.experiments.summary import finite
@@ -51,14 +52,14 @@ class Course:
             raise ValueError("crossing: the ground has no profile, needed: one (ground.profile)")
         places = rover.wheel_positions(start_configuration(rover, nominal.servos))
         self._wheels = [(float(x), float(y), float(z)) for x, y, z in places]
-        self.line = profile.point
+        self.line = np.asarray(profile_line(nominal))
         self.begins_m = float(profile.point[1, 0])
         ends = profile.point[-2] if len(profile.point) > 3 else profile.point[-1]
-        self.ends_m, self.rise_m = float(ends[0]), float(profile.point[-1, 1])
+        self.ends_m, self.rise_m = float(ends[0]), float(self.line[-1, 1])
         radius = float(rover.chain.wheel_radius[places[:, 0].argmax()])
         falls = profile.along[1, 1] < 0.0
         self.on_m = self.begins_m + (radius if falls else 0.0)
-        self.touches_m = _first_touch(profile, self.begins_m, radius)
+        self.touches_m = _first_touch(profile, self.begins_m, radius, 0 if nominal.ground.kind == "soil" else 1)
         corners = body_corners(rover.tree)
         self._edge = _lower_edge(corners) if len(corners) else np.zeros((0, 3))
 
@@ -109,11 +110,11 @@ class Course:
         return least
 
 
-def _first_touch(profile: Profile, begins: float, radius: float) -> float:
-    """World x of an axle when its wheel, rolling on level ground, first touches anything else."""
+def _first_touch(profile: Profile, begins: float, radius: float, stands_on: int) -> float:
+    """World x of an axle when its wheel, rolling on level ground, first touches more faces than it stands on."""
     place = np.zeros((MOST_TOUCHED, COLUMNS))
     for x in np.arange(begins - 2.0 * radius, begins, _LOOK_M).tolist():
-        if touched(profile, x, radius, radius, 1e-6, place) > 1:
+        if touched(profile, x, profile.point[1, 1] + radius, radius, 1e-6, place) > stands_on:
             return float(x)
     return begins
 

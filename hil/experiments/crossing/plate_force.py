@@ -25,8 +25,9 @@ _NEAR_M = 1e-4
 # The speed at a hit is the slope of a parabola through the path over this time before it [s]: a wheel that falls gains
 # 0.2 m/s in it, which the parabola has.
 _SPEED_S = 0.02
-# A hit's peak lies within this time after it [s], and what already stood there is the mean over as long before it.
-_PEAK_S = 0.3
+# A hit's peak lies within this time after it [s], and the twin may be late by the second. What stood there before is
+# the median over as long as the first before that.
+_PEAK_S, _LATE_S = 0.3, 0.1
 _EVERY = 10  # ticks between the poses in which a hit is first looked for
 _STEPS = 200  # places of the rover along the plate at which its sensors' static load is worked out
 
@@ -39,8 +40,8 @@ RESULTS = (
         "T_c, twin", 4, "J", when="plate_hit_s"),
     SummaryKey("plate_hit_energy_true_J", "that of the first, of the simulated rig", "T_c of the first, simulated rig",
         4, "J", when="plate_hit_s"),
-    SummaryKey("plate_hit_force_N", "largest sum of the sensors within 0.3 s after it, over what stood there before",
-        "force at each hit", 0, "N", when="plate_hit_s"),
+    SummaryKey("plate_hit_force_N", "largest sum of the sensors from 0.1 s before it to 0.3 s after, over what stood "
+        "there before", "force at each hit", 0, "N", when="plate_hit_s"),
     SummaryKey("plate_peak_N", "largest sum of the sensors", "largest force on the plate", 0, "N", when="plate_hit_s"),
     SummaryKey("plate_left_N", "sum of the sensors at the end, if by the twin no wheel is on the plate; over "
         "`crossing.left_share` of the largest the run is not accepted", "force left on the empty plate", 1, "N",
@@ -105,12 +106,12 @@ def plate_results(run: FinishedRun, course: Course) -> Summary:
     rows = [packed(block, ["t_ns", "force_sum_N"]) for block in in_blocks(run.ticks)]
     force = np.concatenate(rows) if rows else np.zeros(0, [("t_ns", "i8"), ("force_sum_N", "f8")])
     t_s, total = force["t_ns"] * 1e-9, force["force_sum_N"].astype(np.float64)
-    truth = run.ground_truth
+    ground_truth = run.ground_truth
     return {
         "plate_hit_axle": [one.axle for one in approaches],
         "plate_hit_s": [finite(one.t_s) for one in approaches],
         "plate_hit_energy_J": [finite(one.energy_J) for one in approaches],
-        "plate_hit_energy_true_J": finite(truth.hit_energy) if truth.hit_ns is not None else None,
+        "plate_hit_energy_true_J": finite(ground_truth.hit_energy) if ground_truth.hit_ns is not None else None,
         "plate_hit_force_N": [_risen_N(t_s, total, one.t_s) for one in approaches],
         "plate_peak_N": finite(float(total.max())) if len(total) else None,
         "plate_left_N": finite(float(total[t_s >= t_s[-1] - _PEAK_S].mean())) if empty and len(total) else None,
@@ -137,7 +138,8 @@ def plate_reasons(run: FinishedRun, course: Course, found: Summary) -> list[str]
 
 
 def _risen_N(t_s: Floats, total: Floats, at_s: float) -> float | None:
-    after, before = (t_s >= at_s) & (t_s < at_s + _PEAK_S), (t_s < at_s) & (t_s >= at_s - _PEAK_S)
+    since_s = t_s - (at_s - _LATE_S)
+    after, before = (since_s >= 0.0) & (since_s < _LATE_S + _PEAK_S), (since_s < 0.0) & (since_s >= -_PEAK_S)
     stood = float(np.median(total[before])) if before.any() else 0.0
     return finite(float(total[after].max()) - stood) if after.any() else None
 

@@ -148,7 +148,9 @@ def test_axles_pass_the_profile_where_the_pose_says():
     ("settings", "key"),
     [
         (("ground.profile=null",), "ground.profile"),
-        (("ground.kind=soil",), "ground.kind"),
+        (("ground.kind=rigid",), "ground.kind"),
+        (("ground.kind=soil", "ground.profile.shape=ledge"), "ground.profile.shape"),
+        (("ground.kind=soil", "ground.pitch_deg=5"), "ground.pitch_deg"),
         (("ground.friction=0",), "ground.friction"),
         (("ground.pitch_deg=5",), "ground.pitch_deg"),
         (("ground.wheel_height_m=[0, 0, 0, 0, 0, 0]",), "ground.wheel_height_m"),

@@ -28,7 +28,7 @@ INSTRUMENTS = (
 
 @pytest.fixture(scope="module")
 def climbed(tmp_path_factory):
-    """A climb of the front wheels, measured: its record, its summary and the truth."""
+    """A climb of the front wheels, measured: its record, its summary and the ground truth."""
     folder = tmp_path_factory.mktemp("climbed")
     quick = ("telemetry.endpoint=''", "ground.profile.height_m=0.04", "crossing.speed_mps=0.12", "crossing.timeout_s=5")
     summary = run_experiment(load_config("sim_step", [*quick, *INSTRUMENTS]), folder, lambda _: None).summary
@@ -38,11 +38,11 @@ def climbed(tmp_path_factory):
 
 @pytest.mark.slow
 def test_a_pose_read_in_a_crossing_is_that_of_the_simulated_rig(climbed):
-    record, _, truth = climbed
+    record, _, ground_truth = climbed
     readings = new_readings(record.tick[:], "motion")
-    near = np.abs(readings.t_s[:, None] - truth.motion[:, TIME]).argmin(axis=0)
-    same = np.abs(readings.t_s[near] - truth.motion[:, TIME]) < 1e-6
-    rows, values = truth.motion[same], readings.values[near[same]]
+    near = np.abs(readings.t_s[:, None] - ground_truth.motion[:, TIME]).argmin(axis=0)
+    same = np.abs(readings.t_s[near] - ground_truth.motion[:, TIME]) < 1e-6
+    rows, values = ground_truth.motion[same], readings.values[near[same]]
     assert len(rows) > 30
     turn = Rotation.from_euler("ZYX", rows[:, [YAW, PITCH, ROLL]])
     place = rows[:, X : Z + 1] + turn.apply((0.1, 0.0, 0.4))
@@ -56,8 +56,8 @@ def test_a_pose_read_in_a_crossing_is_that_of_the_simulated_rig(climbed):
 @pytest.mark.slow
 def test_an_imu_read_in_a_crossing_integrates_to_the_change_of_pitch_and_of_velocity(climbed):
     """Independent of the plant's own velocity: its places and turns are differentiated, the readings are summed."""
-    record, _, truth = climbed
-    readings, motion = new_readings(record.tick[:], "imu"), truth.motion
+    record, _, ground_truth = climbed
+    readings, motion = new_readings(record.tick[:], "imu"), ground_truth.motion
     turns = Rotation.from_quat(record.tick["pose"][readings.rows, 3:])
     step_s = np.diff(readings.t_s, prepend=readings.t_s[0])[:, None]
     velocity = np.cumsum((turns.apply(readings.values[:, :3]) + EARTH_GRAVITY) * step_s, axis=0)
@@ -73,13 +73,13 @@ def test_an_imu_read_in_a_crossing_integrates_to_the_change_of_pitch_and_of_velo
 
 
 @pytest.mark.slow
-def test_the_observer_follows_a_climb_by_all_instruments_and_is_held_against_the_truth(climbed):
-    record, summary, truth = climbed
+def test_the_observer_follows_a_climb_by_all_instruments_and_is_held_against_the_ground_truth(climbed):
+    record, summary, ground_truth = climbed
     assert summary["truth_check"]["by"] == "simulated rig"
     assert all(one["ok"] for one in summary["truth_check"]["values"])
     ticks = record.tick[:]
-    at = np.searchsorted(ticks["t_ns"] * 1e-9, truth.motion[:, TIME] - 1e-6).clip(0, len(ticks) - 1)
-    off = ticks["pose"][at, :3] - truth.motion[:, X : Z + 1]
+    at = np.searchsorted(ticks["t_ns"] * 1e-9, ground_truth.motion[:, TIME] - 1e-6).clip(0, len(ticks) - 1)
+    off = ticks["pose"][at, :3] - ground_truth.motion[:, X : Z + 1]
     assert np.abs(off[:, [0, 2]]).max() < 0.002
     lost = np.isin(ticks["source"], [SOURCE_STATES.index("left_out"), SOURCE_STATES.index("stale")])
     assert not lost[len(ticks) // 10 :].any()

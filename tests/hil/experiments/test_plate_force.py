@@ -71,8 +71,8 @@ def test_the_energy_of_the_first_hit_is_that_of_another_program_and_of_the_simul
         for wheel in wheels
     ]
     inertia = np.linalg.inv(np.array(rows) @ np.linalg.solve(mass, np.array(rows).T)).sum()
-    truth = GroundTruth.recorded(read_trial(folder).events)
-    energy_J = 0.5 * inertia * truth.hit_speed**2
+    ground_truth = GroundTruth.recorded(read_trial(folder).events)
+    energy_J = 0.5 * inertia * ground_truth.hit_speed**2
     assert summary["plate_hit_energy_true_J"] == pytest.approx(energy_J, rel=0.02)
     assert summary["plate_hit_energy_J"][0] == pytest.approx(energy_J, rel=0.02)
 
