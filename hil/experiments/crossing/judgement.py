@@ -61,7 +61,8 @@ class Course:
         self.on_m = self.begins_m + (radius if falls else 0.0)
         self.touches_m = _first_touch(profile, self.begins_m, radius, 0 if nominal.ground.kind == "soil" else 1)
         corners = body_corners(rover.tree)
-        self._edge = _lower_edge(corners) if len(corners) else np.zeros((0, 3))
+        known = len(corners) > 0 and nominal.ground.relief is None  # of a scan the line has one height only
+        self._edge = _lower_edge(corners) if known else np.zeros((0, 3))
 
     def axles_m(self, pose: Sequence[float]) -> tuple[float, float]:
         """World x of the foremost and of the rearmost axle, with the base in this pose: place [m], quaternion."""
@@ -99,7 +100,7 @@ class Course:
         return int((places >= x_m).sum())
 
     def clearance_m(self, poses: Floats) -> float | None:
-        """Least height of the main body over the profile in these poses (n, 7) [m]; None: the body has no size."""
+        """Least height of the main body over the profile in these poses (n, 7) [m]; None: no size, or a scan."""
         if not len(self._edge) or not len(poses):
             return None
         turn, least = Rotation.from_quat(poses[:, 3:]), np.inf
