@@ -71,11 +71,12 @@ def step_problems(contacts: Sequence[_Contact], substep_us: float) -> list[Probl
 
 
 def stretch(config: UncheckedConfig) -> int:
-    """How many times as long as `plant.substep_us` the plant's steps may be away from the obstacle; 1 but on soil.
+    """How many times as long as `plant.substep_us` the plant's steps may be away from the obstacle.
 
-    Half of what soil allows is taken, because the plant's soil differs from the config's.
+    Half of what soil allows is taken, because the plant's soil differs from the config's. 1 on other ground, and with a
+    profile.
     """
-    if not config.ground.on_soil:
+    if not config.ground.on_soil or config.ground.profile is not None:
         return 1
     on_ground = [contact for contact in contacts_of(config) if contact.of_ground]
     return max(1, int(min(_LONGEST_STRETCH, 0.5e6 * longest_step_s(on_ground) / config.plant.substep_us)))
@@ -99,7 +100,7 @@ def contacts_of(config: UncheckedConfig) -> list[_Contact]:
         for place, soil in _soils(config.soil):
             on_soil = [_soil(place, soil, config.soil.damping_spm, *size, _OVER_ITS_SHARE * share_N) for size in each]
             contacts.append(min(on_soil, key=_Contact.longest_s))
-    if config.ground.is_firm:
+    if config.ground.is_firm or (config.ground.on_soil and config.ground.profile is not None):
         contacts.append(_firm(config.ground, share_N))
     if config.section.obstacle:
         contacts.append(_obstacle(config.obstacle, config.trial, min(wheels_kg), rover_kg))

@@ -39,7 +39,17 @@ from models.contact.obstacle import Obstacle
 from models.contact.plate import Plate, make_plate
 from models.contact.ruts import SoilRegion
 from models.kernels.compiled import FloatArray
-from models.plant import GroundParameters, Impacts, ReadingNoise, RigParameters, Spread, Towing, Veer, WheelKind
+from models.plant import (
+    GroundParameters,
+    Impacts,
+    ReadingNoise,
+    RigParameters,
+    SensedPlate,
+    Spread,
+    Towing,
+    Veer,
+    WheelKind,
+)
 from models.plant.grapple import CaptureParameters
 from models.rover.parameters import Parameters
 from models.rover.tree import WheelMount
@@ -56,6 +66,8 @@ from models.wheel.soil import PassivePressure, passive_pressure
 
 # Of a carriage's drive: its gain over the mass that it moves [1/s], which is less than a rover's, and its integral time
 # [s]. Beyond the peak of a soil's shear stress the pull falls by some 300 N s/m for each kilogram of it.
+# A hard body in soil reaches so deep: no wheel comes below it [m].
+_BURIED_M = 2.0
 _CARRIAGE_RATE, _CARRIAGE_INTEGRAL_S = 500.0, 0.05
 
 
@@ -180,7 +192,13 @@ def profile_line(nominal: RigParameters) -> FloatArray | None:
     if nominal.ground.profile is None:
         return None
     profile = nominal.placed_profile(nominal.make_rover())
-    return None if profile is None else profile.point
+    if profile is None:
+        return None
+    line = profile.point.copy()
+    if nominal.ground.kind == "soil":  # in place of faces below the soil, the level of that
+        line[0, 0] -= shapes.LEVEL
+        line[:, 1] = np.maximum(line[:, 1], line[1, 1])
+    return line
 
 
 def relief_of(ground: GroundConfig) -> HeightMap | None:
@@ -214,7 +232,12 @@ def profile_of(ground: GroundConfig) -> Profile | None:
     """The profile of hard ground, which begins to change at x = 0; None: it is level or a slope."""
     if ground.profile is None:
         return None
-    return make_profile(profile_corners(ground.profile), ground.friction, ground.restitution)
+    corners = profile_corners(ground.profile)
+    if ground.on_soil:  # a body that stands in it
+        corners[0] = (0.0, -_BURIED_M)
+        if ground.profile.behind == "nothing":
+            corners.append((corners[-1][0], -_BURIED_M))
+    return make_profile(corners, ground.friction, ground.restitution)
 
 
 def passive_pressure_of(section: SoilConfig | SoilRegionConfig, gravity_mps2: float) -> PassivePressure | None:
@@ -292,7 +315,15 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheels: Mapping[str, WheelPr
         impacts=Impacts(ground.friction, ground.restitution, ground.impact_law),
         hold_stiffness=ground.hold_stiffness_Npm,
         hold_damping=ground.hold_damping_Nspm,
+        plate=_sensed_plate(ground.profile),
     )
+
+
+def _sensed_plate(profile: ProfileConfig | None) -> SensedPlate | None:
+    """The plate on force sensors in a face; None: there is none."""
+    if profile is None or (plate := profile.plate) is None:
+        return None
+    return SensedPlate(plate.face, plate.from_m, math.inf if plate.length_m is None else plate.length_m, plate.side)
 
 
 def _obstacle(

@@ -209,7 +209,9 @@ def _at(
     if nominal.ground.mesh is not None:
         normals = _mesh_normals(nominal.ground.mesh, rover, q)
     else:
-        normals = _normals(nominal.ground.terrain, rover, q) if profile is None else _face_normals(profile, rover, q)
+        normals = _normals(nominal.ground.terrain, rover, q)
+        if profile is not None:
+            normals = _face_normals(profile, normals, rover, q)
     if normals is None:
         return None
     pull = nominal.drawbar.wrench()
@@ -243,9 +245,10 @@ def _normals(terrain: Terrain, rover: Rover, q: FloatArray) -> FloatArray:
     return np.array([contact_plane(terrain, tuple(place), wheel)[1] for wheel, place in places])
 
 
-def _face_normals(profile: Profile, rover: Rover, q: FloatArray) -> FloatArray | None:
-    """Normals (wheels, 3) of what each wheel touches, upright of those that touch nothing; None: one touches two."""
+def _face_normals(profile: Profile, around: FloatArray, rover: Rover, q: FloatArray) -> FloatArray | None:
+    """Normals (wheels, 3) of what each wheel touches, of the ground around where that is nothing; None: it is two."""
     normals, place = np.tile((0.0, 0.0, 1.0), (len(rover.wheel_names), 1)), np.zeros((MOST_TOUCHED, COLUMNS))
+    normals[:] = around
     wheels = zip(rover.wheel_positions(q).tolist(), rover.chain.wheel_radius.tolist(), strict=True)
     for wheel, ((x, _, z), radius) in enumerate(wheels):
         count = touched(profile, x, z, radius, 0.0, place)

@@ -86,7 +86,7 @@ def motion_claims(run: FinishedRun, *, loads: bool = True) -> list[Claim]:
         return []
     if "pose" not in (run.ticks[:0].dtype.names or ()):  # of an earlier version
         return []
-    hit_ns = run.ground_truth.hit_ns
+    hit_ns = run.ground_truth.hit_ns if run.config.section.obstacle else None
     true_motion = run.ground_truth.motion
     rows = _driven(run.ticks, None if true_motion is None else true_motion[:, TIME], hit_ns, rig.rate_hz)
     if len(rows) < 2:

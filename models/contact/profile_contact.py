@@ -19,6 +19,7 @@ import numpy as np
 
 from models.checks import Range, problem, refuse
 from models.contact.laws import Law, press
+from models.contact.obstacle import ObstacleContact
 from models.contact.wheel_slots import GroundContact
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.dynamics import Workspace
@@ -29,6 +30,28 @@ from models.rover.rover import Rover
 from models.terrain.profile import COLUMNS, FACE, GAP, MOST_TOUCHED, NORMAL_X, NORMAL_Z, Profile, touched
 
 NOWHERE = -1
+_AT_EDGE_M = 1e-9  # rounding of a place at an edge
+
+
+class SensedFace(NamedTuple):
+    """A plate on force sensors, flush with a face of the profile: what stands or falls on it, they bear.
+
+    It bears the edges at its ends, too. What it bears is in the last row of `ObstacleContact`, as if one wheel did.
+
+    Attributes:
+        face: which.
+        first, last: where it begins and ends, along the face from its lower corner in the direction of the drive [m].
+        under: (wheels,) 1 of those that pass over it, 0 of the others.
+        middle: (2,) of the plate: across, world y, and along the face [m].
+        angle: of the face to the horizontal, positive if it rises ahead [rad].
+    """
+
+    face: int
+    first: float
+    last: float
+    under: IntArray
+    middle: FloatArray
+    angle: float
 
 
 class ProfileContact(NamedTuple):
@@ -43,6 +66,8 @@ class ProfileContact(NamedTuple):
         stretch: (wheels, MOST_TOUCHED, 2) s of each at the beginning of that step: along the profile, and to port [m].
         before: (MOST_TOUCHED, 2) scratch.
         face_before: (2, MOST_TOUCHED) scratch.
+        sensed: the plate on force sensors, or None. It is chosen when a step is compiled.
+        in_soil: whether it stands in soil, whose forces on the wheels of the same step are noted before.
     """
 
     profile: Profile
@@ -53,9 +78,18 @@ class ProfileContact(NamedTuple):
     stretch: FloatArray
     before: FloatArray
     face_before: IntArray
+    sensed: SensedFace | None = None
+    in_soil: bool = False
 
 
-def make_profile_contact(rover: Rover, profile: Profile, stiffness: float, damping: float) -> ProfileContact:
+def make_profile_contact(
+    rover: Rover,
+    profile: Profile,
+    stiffness: float,
+    damping: float,
+    sensed: SensedFace | None = None,
+    in_soil: bool = False,
+) -> ProfileContact:
     """Allocate for a rover, with k [N/m] and c [N s/m] of friction.
 
     Raises:
@@ -74,7 +108,7 @@ def make_profile_contact(rover: Rover, profile: Profile, stiffness: float, dampi
     return ProfileContact(
         profile, float(stiffness), float(damping), np.zeros((MOST_TOUCHED, COLUMNS)), face,
         np.zeros((wheels, MOST_TOUCHED, 2)), np.zeros((MOST_TOUCHED, 2)),
-        np.zeros((2, MOST_TOUCHED), np.int64),
+        np.zeros((2, MOST_TOUCHED), np.int64), sensed, in_soil,
     )  # fmt: skip
 
 
@@ -87,6 +121,7 @@ def push_on_profile(
     wheel: int,
     dt: float,
     contact: GroundContact,
+    sensors: ObstacleContact,
     work: Workspace,
 ) -> None:
     """Add the profile's force on one wheel to work.rhs and its damping to work.mass_matrix.
@@ -96,12 +131,13 @@ def push_on_profile(
     deepest contact, the slip that of the contact with the largest normal force.
     """
     body, radius = chain.wheel_body[wheel], chain.wheel_radius[wheel]
-    x, _, z = body_position(q, work, body)
+    x, y, z = body_position(q, work, body)
     count = touched(hard.profile, x, z, radius, 0.0, hard.place)
     _follow(hard, wheel, count)
-    contact.vertical[wheel] = contact.pull[wheel] = contact.slip[wheel] = contact.sinkage[wheel] = 0.0
+    if not hard.in_soil:
+        contact.vertical[wheel] = contact.pull[wheel] = contact.slip[wheel] = contact.sinkage[wheel] = 0.0
     velocity, spin = body_velocity(work, body), body_spin(work, body)
-    rolling, largest = radius * dot(spin, axle(work, body)), 0.0
+    rolling, largest = radius * dot(spin, axle(work, body)), contact.vertical[wheel]
     for i in range(count):
         depth, nx, nz = -hard.place[i, GAP], hard.place[i, NORMAL_X], hard.place[i, NORMAL_Z]
         normal = (nx, 0.0, nz)
@@ -115,9 +151,59 @@ def push_on_profile(
         contact.vertical[wheel] += nz * force + nx * held
         contact.pull[wheel] += nx * force - nz * held
         contact.sinkage[wheel] = max(contact.sinkage[wheel], depth)
+        push = (nx * force - nz * held, nz * force + nx * held)
+        _bear(hard.sensed, hard, wheel, i, (x - nx * (radius - depth), y, z - nz * (radius - depth)), push, sensors)
         if force > largest:
             largest, forward = force, nz * velocity[0] - nx * velocity[2]
             contact.slip[wheel] = (rolling - forward) / max(abs(rolling), abs(forward), _slowest(hard, limit))
+
+
+@kernel
+def unload(sensed: SensedFace | None, sensors: ObstacleContact) -> None:
+    """Before the wheels of a step: nothing is on the plate."""
+    if sensed is not None:
+        row = sensors.force.size - 1
+        sensors.force[row] = sensors.drag[row] = 0.0
+        sensors.gap[row] = np.inf
+
+
+@kernel
+def _bear(
+    sensed: SensedFace | None,
+    hard: ProfileContact,
+    wheel: int,
+    which: int,
+    place: Direction,
+    push: tuple[float, float],
+    sensors: ObstacleContact,
+) -> None:
+    """Add one contact's force on a wheel, ahead and up [N], to what the plate bears, if it touches at the plate.
+
+    Loads on a stiff plate have the sensors' readings of their sum at their centre.
+    """
+    if sensed is None or sensed.under[wheel] == 0:
+        return
+    profile, face, row = hard.profile, int(hard.place[which, FACE]), sensors.force.size - 1
+    tx, tz = profile.along[sensed.face, 0], profile.along[sensed.face, 1]
+    if face == sensed.face - 1:  # its edge, at which the plate begins, has its number
+        if (
+            hard.place[which, NORMAL_X] == -profile.along[face, 1]
+            and hard.place[which, NORMAL_Z] == profile.along[face, 0]
+        ):
+            return
+    elif face != sensed.face:
+        return
+    up = tx * (place[0] - profile.point[sensed.face, 0]) + tz * (place[2] - profile.point[sensed.face, 1])
+    if not sensed.first - _AT_EDGE_M <= up <= sensed.last + _AT_EDGE_M:
+        return
+    force = max(tx * push[1] - tz * push[0], 0.0)
+    before, total = sensors.force[row], sensors.force[row] + force
+    if total > 0.0:
+        sensors.point[row, 0] = (before * sensors.point[row, 0] + force * place[1]) / total
+        sensors.point[row, 1] = (before * sensors.point[row, 1] + force * up) / total
+    sensors.force[row] = total
+    sensors.drag[row] -= tx * push[0] + tz * push[1]
+    sensors.gap[row] = min(sensors.gap[row], hard.place[which, GAP])
 
 
 @kernel

@@ -1,6 +1,6 @@
 """The whole rig as one steppable model: what the simulated rig runs."""
 
-from models.plant.ground import GroundParameters, Impacts, WheelKind
+from models.plant.ground import GroundParameters, Impacts, SensedPlate, WheelKind
 from models.plant.instruments import InstrumentOnRig, InstrumentParameters
 from models.plant.parameters import RigParameters, Spread
 from models.plant.plant import Plant
@@ -16,6 +16,7 @@ __all__ = [
     "Plant",
     "ReadingNoise",
     "RigParameters",
+    "SensedPlate",
     "Spread",
     "Towing",
     "Veer",

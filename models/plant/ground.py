@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -13,7 +14,7 @@ from models.contact.constraints import RigidGround, make_rigid_ground
 from models.contact.ground import Ground
 from models.contact.linear_stresses import LinearStresses
 from models.contact.nonsmooth import HardContacts, make_hard_contacts
-from models.contact.profile_contact import make_profile_contact
+from models.contact.profile_contact import SensedFace, make_profile_contact
 from models.contact.ruts import SoilRegion, make_regions, make_ruts
 from models.gravity import GRAVITY_MPS2
 from models.kernels.compiled import FloatArray
@@ -52,6 +53,22 @@ class _GroundModels(NamedTuple):
     hard: HardContacts | None = None
 
 
+class SensedPlate(NamedTuple):
+    """A plate on force sensors in a face of the profile.
+
+    Attributes:
+        face: which, from 1 after the level ground.
+        first: where it begins along the face [m].
+        length: of it [m]; infinite: to the face's end.
+        side: whose wheels pass over it: port, starboard or both.
+    """
+
+    face: int
+    first: float = 0.0
+    length: float = math.inf
+    side: str = "starboard"
+
+
 class WheelKind(NamedTuple):
     """How the soil's force on a wheel is computed.
 
@@ -85,11 +102,12 @@ class GroundParameters:
         wheel_height: [m] of the ground under each wheel over the slope; empty: even.
         relief: uneven ground in place of a slope; None: none.
         profile: hard ground in place of a slope, kinds firm and nonsmooth; its level ground ends at x = 0 and the shape
-            begins. None: none.
+            begins. On soil a body of firm ground that stands in it: its first face lies below. None: none.
         mesh: triangles in place of a slope, kind firm; None: none.
         impacts: of kind nonsmooth.
         hold_stiffness: k of friction on a profile [N/m], see models.contact.profile_contact.
         hold_damping: c of it [N s/m].
+        plate: on force sensors, in a face of the profile, kind firm; None: none.
         regions: of other soil, kind soil; not with ruts, and not under flexible wheels.
         gravity: downwards [m/s^2].
         own_wheels: by name of a wheel, the model of those that differ.
@@ -117,6 +135,7 @@ class GroundParameters:
     impacts: Impacts | None = None
     hold_stiffness: float = 0.0
     hold_damping: float = 0.0
+    plate: SensedPlate | None = None
 
     def terrain_under(self, wheels: int) -> Terrain:
         """Shape of this ground, with the contacts of so many wheels where it is a mesh; raises as `terrain` does."""
@@ -151,7 +170,7 @@ class GroundParameters:
                 f"{len(rover.wheel_names)} wheels"
             )
         if self.kind == "soil":
-            return _GroundModels(soil=self._soil(rover))
+            return _GroundModels(self._soil(rover), None if self.profile is None else self._firm(rover))
         if self.kind == "firm":
             return _GroundModels(compliant=self._firm(rover))
         if self.kind == "nonsmooth":
@@ -174,9 +193,31 @@ class GroundParameters:
     def _firm(self, rover: Rover) -> CompliantGround:
         if self.profile is None:
             return self.compliant
-        self._stands_alone()
-        held = make_profile_contact(rover, self.profile, self.hold_stiffness, self.hold_damping)
+        in_soil = self.kind == "soil"
+        if not in_soil or self.relief is None:
+            self._stands_alone()
+        sensed = self.sensed_under(rover)
+        held = make_profile_contact(rover, self.profile, self.hold_stiffness, self.hold_damping, sensed, in_soil)
         return self.compliant._replace(profile=held)
+
+    def sensed_under(self, rover: Rover) -> SensedFace | None:
+        """The plate on force sensors under a rover's wheels; None: there is none.
+
+        Raises:
+            ValueError: the profile has no such face, the plate does not lie on it, or no wheel passes over it.
+        """
+        if self.plate is None or self.profile is None:
+            return None
+        (face, first, length, side), lengths = self.plate, self.profile.length.tolist()
+        left = rover.wheel_positions(rover.neutral())[:, 1]
+        under = {"port": left > 0.0, "starboard": left < 0.0}.get(side, np.ones(len(left), bool))
+        if not (1 <= face < len(lengths) and 0.0 <= first < lengths[face] and length > 0.0 and under.any()):
+            raise ValueError(
+                f"ground: plate is {self.plate}, allowed: on one of {len(lengths) - 1} faces, under wheels"
+            )
+        last, (along, up) = min(first + length, lengths[face]), self.profile.along[face].tolist()
+        middle = np.array([left[under].mean(), 0.5 * (first + last)])
+        return SensedFace(face, first, last, under.astype(np.int64), middle, math.atan2(up, along))
 
     @property
     def shaped(self) -> bool:

@@ -34,7 +34,7 @@ from models.sensors.disturbance import SensorDisturbances
 from models.sensors.load_sensors import LoadSensors
 from models.sensors.piezo import Piezo, check_piezo
 from models.terrain.profile import Profile, moved
-from models.terrain.surface import quaternion_of, stand_on
+from models.terrain.surface import quaternion_of, stand_on, surface
 from models.vehicle import HITTING_WHEELS, RAILS, VehicleModel, VehicleState, make_vehicle_state, settle
 from models.vehicle.loads import CubePayload, Drawbar
 from models.vehicle.model import start_configuration
@@ -228,13 +228,17 @@ class RigParameters:
         return make_gas(self.pneumatics, self.cylinder.supply, mounts, state.cylinders, state.q[mounts.speed + 1])
 
     def placed_profile(self, rover: Rover) -> Profile | None:
-        """The profile in the world: it begins to change at the start distance before the front wheels' rims."""
+        """The profile in the world: it begins to change at the start distance before the front wheels' rims.
+
+        On a height map it stands on the surface there, in the middle of the rover's way.
+        """
         profile = self.ground.profile
         if profile is None:
             return None
         places = rover.wheel_positions(start_configuration(rover, self.servos))
-        front = float((places[:, 0] + rover.chain.wheel_radius).max())
-        return moved(profile, front + self.start_distance)
+        ahead = float((places[:, 0] + rover.chain.wheel_radius).max()) + self.start_distance
+        up = 0.0 if self.ground.relief is None else surface(self.ground.terrain, ahead, 0.0)[0]
+        return moved(profile, ahead, up)
 
     def _placed_obstacle(self, rover: Rover) -> Obstacle | None:
         """The obstacle at the start distance before the front wheels."""

@@ -35,7 +35,7 @@ from models.plant.motion_history import MotionHistory
 from models.plant.parameters import RigParameters
 from models.plant.plate_truth import PlateTruth, plate_truth
 from models.plant.reading_noise import read_with
-from models.plant.sensing import make_sensing
+from models.plant.sensing import make_sensing, sensed_face
 from models.plant.towing import ROUND_NS, Traction, make_tow
 from models.plant.validity_watch import RangeExit, ValidityWatch
 from models.plant.veer import Veer
@@ -95,7 +95,7 @@ class Plant:
         self._wheel_speeds = 5 + self.rover.chain.wheel_body
         self._driven = np.zeros(0, np.int64) if vehicle.servos is None else vehicle.servos.speed + 1
         self._powered: tuple[tuple[bool, ...], ...] = ()
-        self._sensing = make_sensing(parameters, self.rover, self._state.q, vehicle.obstacle, random)
+        self._sensing = make_sensing(parameters, self.rover, self._state.q, vehicle, random)
         self._log = make_log(self._state, self.channels)
         cylinders = self._state.cylinders.torque.size
         self._mounts = vehicle.cylinders
@@ -124,6 +124,7 @@ class Plant:
                 lengths,
             )
         )
+        self._plate = sensed_face(vehicle)
         self._stand = None if vehicle.obstacle is None else vehicle.obstacle.stand
         self._watch = ValidityWatch(self.rover, vehicle, self._state, tilt_deg)
         self.load_sampling = parameters.loads and LoadSampling(
@@ -382,9 +383,13 @@ class Plant:
         return self._meter.read()
 
     def _effective_kinetic_energy(self, q: FloatArray, v: FloatArray) -> float:
-        if self.parameters.obstacle is None:
+        if self.parameters.obstacle is None and self._plate is None:
             return math.nan
         rover, q, v = held_rover(self.rover, q, v, [servo.joint for servo in self.parameters.servos])
+        if self._plate is not None:  # it is met by the front axle first
+            rows = rover.impact_jacobian(q, self._plate.angle, rover.axles()[0])
+            return effective_kinetic_energy(rover.mass_matrix(q), rows, v)
+        assert self.parameters.obstacle is not None
         angle = self.parameters.obstacle.angle
         jacobian = rover.impact_jacobian(q, angle)
         if self._stand is not None:  # as seen from the ground under each wheel's plate

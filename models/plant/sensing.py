@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from models.contact.obstacle import Obstacle
+from models.contact.profile_contact import SensedFace
 from models.kernels.compiled import FloatArray
 from models.plant.advance import RING, Sensing
 from models.plant.parameters import RigParameters
@@ -12,10 +13,11 @@ from models.rover.rover import Rover
 from models.sensors.disturbance import SnapBack, make_snap_back
 from models.sensors.piezo import Piezo, make_piezo_state
 from models.terrain.surface import Stand, clearance
+from models.vehicle import VehicleModel
 
 
 def make_sensing(
-    parameters: RigParameters, rover: Rover, q: FloatArray, obstacle: Obstacle | None, random: np.random.Generator
+    parameters: RigParameters, rover: Rover, q: FloatArray, vehicle: VehicleModel, random: np.random.Generator
 ) -> Sensing | None:
     """The sensors of a rig, or None where there are none.
 
@@ -23,21 +25,33 @@ def make_sensing(
         parameters: of the rig.
         rover: of the rig.
         q: its configuration at the start, as models.vehicle.VehicleState has it.
-        obstacle: that the rover meets, or None.
+        vehicle: whose obstacle the rover meets, or whose ground has a plate.
         random: source of the noise.
     """
     if parameters.piezo is None:
         return None
     channels, disturbance = len(parameters.piezo.sensitivity), parameters.disturbance
+    obstacle, plate = vehicle.obstacle, sensed_face(vehicle)
+    origin = (
+        plate.middle + parameters.alignment
+        if plate is not None
+        else _triangle_origin(parameters, rover, q, None if obstacle is None else obstacle.stand)
+    )
     return Sensing(
         parameters.piezo,
         make_piezo_state(channels),
-        _triangle_origin(parameters, rover, q, None if obstacle is None else obstacle.stand),
+        origin,
         parameters.sample_rate_hz,
         random.standard_normal((RING, channels if disturbance is None else 2 * channels)),
         None if disturbance is None else disturbance.fresh(),
         _make_snap_back(parameters.snap_share, parameters.piezo, obstacle),
     )
+
+
+def sensed_face(vehicle: VehicleModel) -> SensedFace | None:
+    """The plate on force sensors in the ground of a vehicle, or None."""
+    profile = None if vehicle.compliant is None else vehicle.compliant.profile
+    return None if profile is None else profile.sensed
 
 
 def _make_snap_back(share: float, piezo: Piezo, obstacle: Obstacle | None) -> SnapBack | None:

@@ -31,6 +31,9 @@ class DrivenDynamics(NamedTuple):
     torque: FloatArray
 
 
+_ABREAST_M = 0.02  # wheels nearer to one another along the rover's x stand abreast
+
+
 class Rover:
     """A reduced multibody rover with a free-flying base.
 
@@ -238,6 +241,17 @@ class Rover:
         out = np.zeros((len(self.wheel_names), 3))
         queries.wheel_positions(self.chain, self._configuration(q), self._work, out)
         return out
+
+    def axles(self) -> list[tuple[str, ...]]:
+        """Names of the wheels that stand abreast, foremost first."""
+        ahead = self.wheel_positions(self.neutral())[:, 0]
+        found: list[list[int]] = []
+        for wheel in np.argsort(-ahead, kind="stable").tolist():
+            if found and ahead[found[-1][0]] - ahead[wheel] < _ABREAST_M:
+                found[-1].append(wheel)
+            else:
+                found.append([wheel])
+        return [tuple(self.wheel_names[wheel] for wheel in sorted(one)) for one in found]
 
     def impact_jacobian(
         self, q: npt.ArrayLike, angle: float, wheels: Sequence[str] = ("front_left", "front_right")

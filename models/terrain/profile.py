@@ -94,9 +94,9 @@ def make_profile(
     return Profile(point, step / length[:, np.newaxis], length, rubbing, bouncing)
 
 
-def moved(profile: Profile, ahead: float) -> Profile:
-    """The same so far ahead [m]."""
-    return profile._replace(point=profile.point + (ahead, 0.0))
+def moved(profile: Profile, ahead: float, up: float = 0.0) -> Profile:
+    """The same so far ahead and up [m]."""
+    return profile._replace(point=profile.point + (ahead, up))
 
 
 @kernel

@@ -158,15 +158,15 @@ class EnergyMeter:
 
     def _ground(self) -> float:
         """Energy stored in the ground [J], from the depths of the wheels."""
-        if self._soil is None and self._vehicle.compliant is None:
-            return 0.0
-        depths = self._depths()
+        compliant, stored = self._vehicle.compliant, 0.0
         if self._soil is not None:
-            return float(sum(spring(depth) for spring, depth in zip(self._soil, depths, strict=True)))
-        assert self._vehicle.compliant is not None
-        profile = self._vehicle.compliant.profile
-        held = 0.0 if profile is None else 0.5 * profile.stiffness * float((profile.stretch**2).sum())
-        return float(_spring_energy(self._vehicle.compliant.law, depths).sum()) + held
+            stored += float(sum(spring(depth) for spring, depth in zip(self._soil, self._depths(), strict=True)))
+        if compliant is None:
+            return stored
+        if (hard := compliant.profile) is None:
+            return stored + float(_spring_energy(compliant.law, self._depths()).sum())
+        held = 0.5 * hard.stiffness * float((hard.stretch**2).sum())
+        return stored + float(_spring_energy(compliant.law, self._depths_on(hard)).sum()) + held
 
     def _stops(self) -> float:
         """Energy stored in the stops of the joints [J]."""
@@ -192,12 +192,9 @@ class EnergyMeter:
         return float(_spring_energy(body.ground.law, depth).sum())
 
     def _depths(self) -> FloatArray:
-        """Depth of each wheel in the ground [m], 0 above it: (wheels,), on a profile of each of its contacts."""
+        """Depth of each wheel in soil or firm ground [m], 0 above it: (wheels,)."""
         terrain, chain, work = self._vehicle.terrain, self._rover.chain, self.ledger.work
         place_bodies(chain, self._state.q, work)
-        compliant = self._vehicle.compliant
-        if compliant is not None and compliant.profile is not None:
-            return self._depths_on(compliant.profile)
         depths = np.zeros(chain.wheel_radius.size)
         for wheel, body in enumerate(chain.wheel_body):
             over, normal = contact_plane(terrain, body_position(self._state.q, work, body), wheel)
@@ -207,7 +204,9 @@ class EnergyMeter:
         return depths
 
     def _depths_on(self, hard: ProfileContact) -> FloatArray:
+        """Depth of each contact on a profile [m]: (wheels, most)."""
         chain, found = self._rover.chain, np.zeros_like(hard.place)
+        place_bodies(chain, self._state.q, self.ledger.work)
         depths = np.zeros((chain.wheel_radius.size, MOST_TOUCHED))
         for wheel, (body, radius) in enumerate(zip(chain.wheel_body, chain.wheel_radius.tolist(), strict=True)):
             x, _, z = body_position(self._state.q, self.ledger.work, body)

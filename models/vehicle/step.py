@@ -18,7 +18,7 @@ from models.contact.constraints import RigidGround, hold_ground
 from models.contact.ground import Ground, push_ground
 from models.contact.nonsmooth import HardContacts, hold_contacts
 from models.contact.obstacle import Obstacle, push_obstacle
-from models.contact.profile_contact import ProfileContact, push_on_profile
+from models.contact.profile_contact import ProfileContact, push_on_profile, unload
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, IntArray, address_of, kernel
 from models.rover.dynamics import Workspace, fill_bias, fill_mass_matrix, place_bodies
@@ -165,11 +165,13 @@ def _push_shaped(
     state: VehicleState,
     dt: float,
 ) -> None:
+    if profile is not None:  # decided at compile time
+        unload(profile.sensed, state.obstacle)
     for wheel in range(chain.wheel_body.size):
-        if profile is None:  # decided at compile time
+        if profile is None:
             push_compliant_ground(chain, compliant, terrain, state.q, wheel, dt, state.ground, state.work)
         else:
-            push_on_profile(chain, compliant.law, profile, state.q, wheel, dt, state.ground, state.work)
+            push_on_profile(chain, compliant.law, profile, state.q, wheel, dt, state.ground, state.obstacle, state.work)
 
 
 @kernel

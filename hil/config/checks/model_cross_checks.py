@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise
 
 from hil.config.problems import Problem
+from hil.config.schema.ground_and_obstacle import ProfileConfig
 from hil.config.unchecked_config import UncheckedConfig
 from models.gravity import GRAVITY_MPS2
 
+Corners = list[tuple[float, float]]  # x and z [m]
+
 # Kinds of ground that can have a profile.
-WITH_PROFILE = ("firm", "nonsmooth")
+WITH_PROFILE = ("firm", "nonsmooth", "soil", "scan")
+LONGEST_PLATE_M = 5.0
+_LEVEL_M = 1e-9  # rounding of a height
 _SLOPES = ("pitch_deg", "roll_deg")
 # From the start until the sensors are zeroed and the rover is armed, and some time more [s].
 BEFORE_RUN_UP_S = 0.5
@@ -74,7 +80,7 @@ def _scan_checks(config: UncheckedConfig) -> Iterator[Problem]:
 
 
 def _profile_checks(config: UncheckedConfig) -> Iterator[Problem]:
-    """A profile is the whole shape of hard ground, with friction, and stands alone; so does nonsmooth ground."""
+    """A profile is the whole shape of hard ground, or a body in soil, with friction; nonsmooth ground stands alone."""
     ground, depends_on = config.ground, ("ground.profile",)
     if ground.profile is None:
         if ground.kind == "nonsmooth":
@@ -86,6 +92,10 @@ def _profile_checks(config: UncheckedConfig) -> Iterator[Problem]:
         yield Problem("ground.kind", ground.kind, allowed, depends_on)
     if ground.friction == 0.0:
         yield Problem("ground.friction", "0", "above 0 with ground.profile", depends_on)
+    yield from _plate_checks(config, ground.profile)
+    if ground.on_soil and min(z for _, z in _corners(ground.profile)) < -_LEVEL_M:
+        allowed = f"a shape that is nowhere below the ground before it, with ground.kind {ground.kind}"
+        yield Problem("ground.profile.shape", ground.profile.shape, allowed, ("ground.kind",))
     corners = ground.profile.points_m
     if ground.profile.shape == "points" and any(b[0] < a[0] for a, b in pairwise([(0.0, 0.0), *corners])):
         allowed = "corners of which none lies behind the one before, seen ahead"
@@ -93,8 +103,43 @@ def _profile_checks(config: UncheckedConfig) -> Iterator[Problem]:
     if config.section.obstacle:
         allowed = "null with an experiment that has an obstacle itself"
         yield Problem("ground.profile", ground.profile.shape, allowed, ("experiment",))
-    allowed = "null with ground.profile: the observer knows level ground and slopes"
-    yield from (Problem(role, "an instrument", allowed, depends_on) for role in config.instruments)
+    if ground.kind == "nonsmooth":
+        allowed = "null with ground.profile on nonsmooth ground: the observer knows no hits; any with ground.kind firm"
+        yield from (Problem(role, "an instrument", allowed, ("ground.kind",)) for role in config.instruments)
+
+
+def _corners(profile: ProfileConfig) -> Corners:
+    """Those of the shape, from the end of the level ground on."""
+    from hil.config.model_parameters import profile_corners  # imports kernels, which other configs do without
+
+    return profile_corners(profile)[1:]
+
+
+def _plate_checks(config: UncheckedConfig, profile: ProfileConfig) -> Iterator[Problem]:
+    """Force sensors on a profile are three under a plate in one of its faces, which gives way as a spring."""
+    plate, daq, key = profile.plate, config.daq, "ground.profile.plate"
+    if (plate is None) != (daq is None):
+        found, allowed = ("null", "a face, or daq: null") if plate is None else ("a face", "null with daq: null")
+        yield Problem(key, found, allowed, ("daq",))
+    if plate is None:
+        return
+    if daq is not None and daq.layout != "triangle":
+        yield Problem("daq.layout", daq.layout, f"triangle with {key}: three sensors under a plate", (key,))
+    if config.ground.kind == "nonsmooth":
+        allowed = f"firm with {key}: a hit on nonsmooth ground has an impulse and no force"
+        yield Problem("ground.kind", "nonsmooth", allowed, (key,))
+    corners = _corners(profile)
+    if plate.face >= len(corners):
+        yield Problem(f"{key}.face", f"{plate.face}", f"1 to {len(corners) - 1} with this shape", ("ground.profile",))
+        return
+    length_m = math.dist(*corners[plate.face - 1 : plate.face + 1])
+    if plate.from_m >= length_m:
+        yield Problem(
+            f"{key}.from_m", f"{plate.from_m:g}", f"below {length_m:.4g}, the face's length", (f"{key}.face",)
+        )
+    if plate.length_m is None and length_m > LONGEST_PLATE_M:
+        found = f"null, to the end of a face of {length_m:g} m"
+        yield Problem(f"{key}.length_m", found, f"a length up to {LONGEST_PLATE_M:g}", (f"{key}.face",))
 
 
 def _alone(config: UncheckedConfig, owner: str) -> Iterator[Problem]:

@@ -34,6 +34,9 @@ class CrossingConfig(ExperimentSection):
     most_load_N: float | None = positive(
         None, 1e6, "largest upward force on one wheel, by the twin, in an accepted run; null: any"
     )
+    left_share: float = bounded(
+        0.03, 0, 1, "largest force left on an empty ground.profile.plate, of the largest, in an accepted run"
+    )
 
     @property
     def rim_speed_mps(self) -> float | None:

@@ -21,6 +21,19 @@ class _FaceConfig(Section):
     angle_deg: float = bounded(15.0, -89, 89, "to the horizontal, positive if it rises ahead")
 
 
+class _SensedPlateConfig(Section):
+    """A plate on the three force sensors of `daq`, flush with a face; their `across_m`, `up_m` are from its middle."""
+
+    between_runs: ClassVar[tuple[str, ...]] = ()
+
+    face: int = bounded(
+        1, 1, 60, "which, counted from the level ground: 1 is the face of a step or ledge, 2 its top or foot"
+    )
+    from_m: float = bounded(0.0, 0, 100, "where it begins along the face")
+    length_m: float | None = bounded(None, 0.01, 5, "of the plate; null: to the face's end")
+    side: Literal["starboard", "port", "both"] = key("starboard", "whose wheels pass over it")
+
+
 class ProfileConfig(Section):
     """A line in the vertical plane ahead, the same across the whole width; the rover starts on level ground before it.
 
@@ -54,6 +67,7 @@ class ProfileConfig(Section):
     )
     top_m: float = bounded(0.6, 0, 100, "drop, nothing: length of the level ground behind the shape")
     drop_m: float = bounded(0.1, 0.001, 2, "drop: height of the ledge behind it")
+    plate: _SensedPlateConfig | None = key(None, "a plate on the force sensors; null: none", exclude_if=is_none)
 
 
 class ScanConfig(Section):

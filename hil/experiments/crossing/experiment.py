@@ -18,7 +18,10 @@ from hil.config.schema.experiments import CrossingConfig
 from hil.config.schema.ground_and_obstacle import GroundConfig
 from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.crossing.judgement import RESULTS, Course, Floats, judged
+from hil.experiments.crossing.plate_force import RESULTS as PLATE_RESULTS
+from hil.experiments.crossing.plate_force import plate_reasons, plate_results, static_load_checks
 from hil.experiments.drawing import (
+    COLOURS,
     dress_panel,
     frame_figure,
     mark_phases,
@@ -70,7 +73,11 @@ def plot_crossing(record: OpenRecord, summary: Mapping[str, Any], run: str, form
     angles = np.array([np.interp(t_s, *line) for line in lines["joint_angle_rad"]]).reshape(-1, len(t_s)).T
     _draw_side(side, form, Course(nominal), layout, poses, angles)
     plot_line(height, form, t_s, poses[:, 2] - poses[0, 2], color="black")
-    plot_line(pitch, form, t_s, _pitch_deg(poses), color="black")
+    if summary.get("plate_hit_s") is not None:
+        _draw_plate(pitch, form, record, summary)
+    else:
+        plot_line(pitch, form, t_s, _pitch_deg(poses), color="black")
+        dress_panel(pitch, form, "Pitch, nose down above 0, twin", "[deg]")
     for axes, field in ((loads, "normal_force_N"), (slip, "slip"), (speeds, "wheel_speed_radps")):
         plot_wheels(axes, form, layout, lines[field])
     dress_panel(side, form, "Paths of the axles over the profile, twin", "[m]")
@@ -78,7 +85,6 @@ def plot_crossing(record: OpenRecord, summary: Mapping[str, Any], run: str, form
     dress_panel(loads, form, "Upward forces on the wheels, twin", "[N]")
     dress_panel(slip, form, "Slip, twin", "[-]")
     dress_panel(speeds, form, "Wheel speeds, measured", "[rad/s]")
-    dress_panel(pitch, form, "Pitch, nose down above 0, twin", "[deg]")
     _leave_out_hits(loads, form, nominal)
     share_legend(figure, form, loads)
     mark_phases(grid[1:], form, record)
@@ -86,6 +92,18 @@ def plot_crossing(record: OpenRecord, summary: Mapping[str, Any], run: str, form
         axes.set_xlabel("time [s]", fontsize=form.font(9.0))
     frame_figure(figure, form, f"Crossing of a {summary.get('shape')}", record, summary, run)
     return figure
+
+
+def _draw_plate(axes: Axes, form: FigureForm, record: OpenRecord, summary: Mapping[str, Any]) -> None:
+    """The sum of the sensors over time, and which axle comes to the plate when."""
+    plot_line(axes, form, *over_time(record.tick, {"force_sum_N": 1.0})["force_sum_N"][0], color="black")
+    dress_panel(axes, form, "Force on the plate, sum of the sensors, droop corrected", "[N]")
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high + 0.15 * (high - low))  # with room for the names
+    for axle, at_s in zip(summary["plate_hit_axle"], summary["plate_hit_s"], strict=True):
+        axes.axvline(at_s, color=COLOURS[1], ls="--", lw=form.line(1.0))
+        axes.annotate(axle, (at_s, 0.97), xycoords=("data", "axes fraction"), xytext=(3, 0),
+            textcoords="offset points", va="top", color=COLOURS[1], fontsize=form.font(8.0))  # fmt: skip
 
 
 def _leave_out_hits(loads: Axes, form: FigureForm, nominal: RigParameters) -> None:
@@ -117,7 +135,10 @@ def _pitch_deg(poses: Floats) -> Floats:
     return pitch
 
 
-_TO_DO = "lower ground.profile.height_m, or take the sensors off (daq: null) and the plate out of the way"
+_TO_DO = "lower ground.profile.height_m, or take the sensors off (daq: null, ground.profile.plate: null)"
+
+
+_FOOT = 2  # face of a ledge on which wheels fall
 
 
 class _DropForce(NamedTuple):
@@ -130,7 +151,7 @@ class _DropForce(NamedTuple):
 
 
 def drop_force(rig: Rig) -> _DropForce | None:
-    """The largest force of the front wheels' fall on each sensor; None: no ledge, or no sensors.
+    """The largest force of the front wheels' fall on each sensor; None: no ledge, or no sensors at its foot.
 
     The wheels fall freely, and roll ahead. They hit with T_c of both (MacMahon 2016 (3.27), with the row of a plate at
     beta, (sin beta, -cos beta) for each), or of one that hits alone. A leg takes it up as a spring, F = k x^p with the
@@ -138,7 +159,7 @@ def drop_force(rig: Rig) -> _DropForce | None:
     to the force.
     """
     config, profile = rig.config, rig.config.ground.profile
-    if profile is None or profile.shape != "ledge" or config.daq is None:
+    if profile is None or profile.shape != "ledge" or profile.plate is None or profile.plate.face != _FOOT:
         return None
     rover, obstacle = rig.nominal.held.make_rover(), config.obstacle
     beta = math.radians(profile.plate_deg)
@@ -170,9 +191,6 @@ def drop_checks(rig: Rig) -> list[Check]:
             allowed = f"at most {limit_N:g} N (limits.sensor_force_N)"
         ok = limit_N is None or load_N <= limit_N
         checks.append(Check(f"predicted force of the drop on sensor {name}", ok, found, allowed, _TO_DO))
-    if config.rig != "real":
-        allowed = "daq: null, because the simulated sensors feel no wheel on ground.profile"
-        checks.append(Check("force sensors", False, "simulated", allowed, "set daq to null"))
     return checks
 
 
@@ -204,7 +222,7 @@ class CrossingExperiment(Experiment):
     states = _CrossingState
     figure = "crossing.png"
     plotter = "hil.experiments.crossing.experiment:plot_crossing"
-    results = RESULTS
+    results = (*RESULTS, *PLATE_RESULTS)
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)
@@ -231,8 +249,8 @@ class CrossingExperiment(Experiment):
         return (self.config.crossing.speed_mps,)
 
     def own_checks(self) -> Sequence[Check]:
-        """What falls on sensors below a ledge, they can bear."""
-        return drop_checks(self.rig)
+        """What stands on sensors, or falls on them below a ledge, they can bear."""
+        return [*static_load_checks(self.rig), *drop_checks(self.rig)]
 
     def decide(self, samples: Samples, estimate: Estimate, prediction: Prediction, safe: bool) -> Goal:
         """The goal of this tick."""
@@ -269,7 +287,8 @@ class CrossingExperiment(Experiment):
     def summarise(self, run: FinishedRun) -> Summary:
         """Keys as docs/reference/summary.md lists them."""
         found = judged(run.config, self._course, run.ticks, run.ground_truth.motion)
-        return {**found, **self.verdict(run, self._own_reasons(found))}
+        found |= plate_results(run, self._course)
+        return {**found, **self.verdict(run, [*self._own_reasons(found), *plate_reasons(run, self._course, found)])}
 
     def claims(self, run: FinishedRun, summary: Summary) -> Sequence[Claim]:
         """The way, and where the rover came to; its loads are the largest of hits, which the truth does not have."""

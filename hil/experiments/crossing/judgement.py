@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from hil.config import Config
+from hil.config.model_parameters import profile_line
 from hil.config.schema.experiments import CrossingConfig
 from hil.experiments.base import Summary
 from hil.experiments.summary import finite
@@ -35,6 +36,7 @@ class Course:
     """The profile, and the parts of the rover that pass it. Raises ValueError: its ground has no profile.
 
     Attributes:
+        rover: that passes.
         line: (n, 2) corners of the profile, x and z [m].
         begins_m: where the level ground before the shape ends, world x.
         ends_m: where its last corner is.
@@ -44,22 +46,23 @@ class Course:
     """
 
     def __init__(self, nominal: RigParameters) -> None:
-        rover = self._rover = nominal.make_rover()
+        rover = self.rover = nominal.make_rover()
         profile = nominal.placed_profile(rover)
         if profile is None:
             raise ValueError("crossing: the ground has no profile, needed: one (ground.profile)")
         places = rover.wheel_positions(start_configuration(rover, nominal.servos))
         self._wheels = [(float(x), float(y), float(z)) for x, y, z in places]
-        self.line = profile.point
+        self.line = np.asarray(profile_line(nominal))
         self.begins_m = float(profile.point[1, 0])
         ends = profile.point[-2] if len(profile.point) > 3 else profile.point[-1]
-        self.ends_m, self.rise_m = float(ends[0]), float(profile.point[-1, 1])
+        self.ends_m, self.rise_m = float(ends[0]), float(self.line[-1, 1])
         radius = float(rover.chain.wheel_radius[places[:, 0].argmax()])
         falls = profile.along[1, 1] < 0.0
         self.on_m = self.begins_m + (radius if falls else 0.0)
-        self.touches_m = _first_touch(profile, self.begins_m, radius)
+        self.touches_m = _first_touch(profile, self.begins_m, radius, 0 if nominal.ground.kind == "soil" else 1)
         corners = body_corners(rover.tree)
-        self._edge = _lower_edge(corners) if len(corners) else np.zeros((0, 3))
+        known = len(corners) > 0 and nominal.ground.relief is None  # of a scan the line has one height only
+        self._edge = _lower_edge(corners) if known else np.zeros((0, 3))
 
     def axles_m(self, pose: Sequence[float]) -> tuple[float, float]:
         """World x of the foremost and of the rearmost axle, with the base in this pose: place [m], quaternion."""
@@ -76,15 +79,20 @@ class Course:
             joints: names of the joints whose angles are given.
             angles: (n, joints) [rad].
         """
-        own = self._rover.joint_names
-        where = [(7 + own.index(name), place) for place, name in enumerate(joints) if name in own]
-        q, found = self._rover.neutral(), []
-        for pose, turned in zip(poses, angles, strict=True):
-            q[:7] = pose
-            for at, place in where:
-                q[at] = turned[place]
-            found.append(self._rover.wheel_positions(q))
+        found = [
+            self.rover.wheel_positions(self.configuration(pose, joints, turned))
+            for pose, turned in zip(poses, angles, strict=True)
+        ]
         return np.stack(found, axis=1)
+
+    def configuration(self, pose: Floats, joints: Sequence[str], angles: Floats) -> NDArray[np.float64]:
+        """Configuration (nq,) of the rover in one pose (7,), with the angles (joints,) of these joints [rad]."""
+        q = self.rover.neutral()
+        q[:7] = pose
+        for name, angle in zip(joints, angles, strict=True):
+            if name in self.rover.joint_names:
+                q[7 + self.rover.joint_names.index(name)] = angle
+        return q
 
     def wheels_behind(self, pose: Floats, x_m: float) -> int:
         """How many axles are behind a place, world x, with the base in this pose (7,)."""
@@ -92,7 +100,7 @@ class Course:
         return int((places >= x_m).sum())
 
     def clearance_m(self, poses: Floats) -> float | None:
-        """Least height of the main body over the profile in these poses (n, 7) [m]; None: the body has no size."""
+        """Least height of the main body over the profile in these poses (n, 7) [m]; None: no size, or a scan."""
         if not len(self._edge) or not len(poses):
             return None
         turn, least = Rotation.from_quat(poses[:, 3:]), np.inf
@@ -103,11 +111,11 @@ class Course:
         return least
 
 
-def _first_touch(profile: Profile, begins: float, radius: float) -> float:
-    """World x of an axle when its wheel, rolling on level ground, first touches anything else."""
+def _first_touch(profile: Profile, begins: float, radius: float, stands_on: int) -> float:
+    """World x of an axle when its wheel, rolling on level ground, first touches more faces than it stands on."""
     place = np.zeros((MOST_TOUCHED, COLUMNS))
     for x in np.arange(begins - 2.0 * radius, begins, _LOOK_M).tolist():
-        if touched(profile, x, radius, radius, 1e-6, place) > 1:
+        if touched(profile, x, profile.point[1, 1] + radius, radius, 1e-6, place) > stands_on:
             return float(x)
     return begins
 

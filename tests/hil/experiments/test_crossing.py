@@ -78,19 +78,20 @@ def test_a_rover_that_is_not_across_in_time_is_not_accepted_and_says_how_far_it_
 
 def test_sensors_below_a_ledge_are_refused_by_the_force_of_the_drop_in_words():
     """1.4 m/s after 0.1 m: over a thousand newtons a wheel, on sensors for 445 N that break at 667 N."""
-    config = load_config("sim_drop", ["daq={}"])
+    foot = ("daq={}", "ground.profile.plate={face: 2}")
+    config = load_config("sim_drop", foot)
     force = drop_force(Rig(config))
     assert force.speed_mps == pytest.approx(1.40, abs=0.01)
     assert force.wheel_N > 1000.0
     checks = drop_checks(Rig(config))
-    assert [check.ok for check in checks] == [False, False, False, False]  # the last: simulated ones feel nothing
+    assert [check.ok for check in checks] == [False, False, False]
     assert "1.40 m/s" in checks[0].found
     assert "445 N (limits.sensor_force_N)" in checks[0].allowed
-    low = drop_force(Rig(load_config("sim_drop", ["daq={}", "ground.profile.height_m=0.001"])))
+    low = drop_force(Rig(load_config("sim_drop", [*foot, "ground.profile.height_m=0.001"])))
     # along the plate's normal the force of a spring scales with the speed, but for the weight
     assert low.speed_mps == pytest.approx(0.1 * force.speed_mps)
     assert 0.1 * force.wheel_N < low.wheel_N < 0.5 * force.wheel_N
-    assert drop_force(Rig(load_config("sim_step", ["daq={}"]))) is None
+    assert drop_force(Rig(load_config("sim_step", ["daq={}", "ground.profile.plate={face: 1}"]))) is None
 
 
 @pytest.mark.slow
@@ -147,12 +148,21 @@ def test_axles_pass_the_profile_where_the_pose_says():
     ("settings", "key"),
     [
         (("ground.profile=null",), "ground.profile"),
-        (("ground.kind=soil",), "ground.kind"),
+        (("ground.kind=rigid",), "ground.kind"),
+        (("ground.kind=soil", "ground.profile.shape=ledge"), "ground.profile.shape"),
+        (("ground.kind=soil", "ground.pitch_deg=5"), "ground.pitch_deg"),
         (("ground.friction=0",), "ground.friction"),
         (("ground.pitch_deg=5",), "ground.pitch_deg"),
         (("ground.wheel_height_m=[0, 0, 0, 0, 0, 0]",), "ground.wheel_height_m"),
-        (("motion={}",), "motion"),
+        (("motion={}", "ground.kind=nonsmooth"), "motion"),
         (("crossing.speed_mps=5",), "crossing.speed_mps"),
+        (("daq={}",), "ground.profile.plate"),
+        (("ground.profile.plate={face: 1}",), "ground.profile.plate"),
+        (("daq={layout: bumper}", "ground.profile.plate={face: 1}"), "daq.layout"),
+        (("daq={}", "ground.profile.plate={face: 1}", "ground.kind=nonsmooth"), "ground.kind"),
+        (("daq={}", "ground.profile.plate={face: 3}"), "ground.profile.plate.face"),
+        (("daq={}", "ground.profile.plate={face: 1, from_m: 0.1}"), "ground.profile.plate.from_m"),
+        (("daq={}", "ground.profile.plate={face: 2}"), "ground.profile.plate.length_m"),
         (("ground.profile.shape=points", "ground.profile.points_m=[[0.5, 0.1], [0.4, 0.2]]"), "ground.profile"),
     ],
 )
