@@ -23,8 +23,9 @@ from scipy.spatial.distance import pdist, squareform
 from hil.analysis.film.moments import filmed
 from hil.config import Config, ConfigError, Problem
 from hil.config.command_requirements import ground_of, refuse_unfit
-from hil.config.scan.file import ScanFile, grid_from
+from hil.config.scan.file import ScanFile
 from hil.config.scan.grid import Grid
+from hil.config.scan.map_text import grid_from
 from hil.experiments.drawing import COLOURS, dress_panel, new_panels, share_legend
 from hil.experiments.figure_form import FigureForm
 

@@ -283,14 +283,12 @@ def require_possible(config: Config, source: str) -> Config:
     if problems := step_problems(contacts_of(config), config.plant.substep_us):
         raise ConfigError(source, problems)
     if config.ground.scan is not None:
-        from hil.config.checks.rover_cross_checks import scan_problems
+        from hil.config.scan_checks import scan_problems
 
         if problems := scan_problems(config):
             raise ConfigError(source, problems)
     if config.layout.controls_loads:
-        from hil.config.checks.rover_cross_checks import (
-            limit_problems,  # imports kernels, which other configs do not need
-        )
+        from hil.config.scan_checks import limit_problems  # imports kernels, which other configs do not need
 
         if problems := limit_problems(config):
             raise ConfigError(source, problems)

@@ -12,7 +12,7 @@ import numpy as np
 from hil.config import cylinder_parameters
 from hil.config.device_parameters import disturbance_of, fault_gains, instrument_parameters, load_sensors
 from hil.config.integration import stretch
-from hil.config.scan.file import grid_from, mesh_from
+from hil.config.scan.map_text import grid_from, mesh_from
 from hil.config.schema.capture import CaptureConfig
 from hil.config.schema.equipment import PlantConfig
 from hil.config.schema.experiment_section import ExperimentSection

@@ -12,11 +12,11 @@ import numpy as np
 
 from drivers.driver_type import RigSetup
 from hil.config.checked_config import Config
-from hil.config.checks.rover_cross_checks import resting_loads_N
 from hil.config.cylinder_parameters import cylinder_forces
 from hil.config.integration import contacts_of, longest_step_s
 from hil.config.model_parameters import nominal_rig, spread, veer
 from hil.config.rig_setup import rig_setup
+from hil.config.scan_checks import resting_loads_N
 from hil.config.schema.instruments import READINGS_TO_ARM
 from models.actuators.linkage import reachable
 from models.plant import RigParameters
@@ -82,7 +82,7 @@ class Rig:
 
     @cached_property
     def resting_loads_N(self) -> tuple[float, ...]:
-        """Wheel loads of the nominal rover at rest [N] (`hil.config.checks.rover_cross_checks.resting_loads_N`)."""
+        """Wheel loads of the nominal rover at rest [N] (`hil.config.scan_checks.resting_loads_N`)."""
         return resting_loads_N(self.nominal)
 
 

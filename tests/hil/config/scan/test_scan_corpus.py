@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.config.scan.file import ScanFile, grid_from
+from hil.config.scan.file import ScanFile
+from hil.config.scan.map_text import grid_from
 from tests.hil.config.scan.corpus import SCANS, height, prepare_all, written
 
 MOST_M = 5e-4  # what heights in a file that are rounded, and flat triangles, leave out

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.config.scan.file import grid_from, reading_digest, text_of
 from hil.config.scan.grid import ScanError, ScanSettings, grid_of, mound_height, mound_points
+from hil.config.scan.map_text import grid_from, reading_digest, text_of
 
 SETTINGS = ScanSettings("m", "z", (0.0, 0.0), 0.0, 0.1, 0.15, 0.5)
 

@@ -13,7 +13,7 @@ from hil.analysis.film.solids import RigSolids
 from hil.config import ConfigError, load_config, parse_config
 from hil.config.model_parameters import nominal_rig
 from hil.config.rig import Rig
-from hil.config.scan.file import MOST_TRIANGLES, mesh_from
+from hil.config.scan.map_text import MOST_TRIANGLES, mesh_from
 from tests.hil.config.scan.meshes import CAVE, ON_MESH, hollow, write_mesh
 
 
