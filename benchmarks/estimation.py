@@ -27,8 +27,7 @@ from hil.estimation.observer import ObservedTwin
 from hil.experiments.registry import build_cycle
 from hil.messages.stages import Prediction
 from hil.recording.sinks import MemorySink
-from hil.runtime.clock import LockstepClock
-from hil.runtime.loop import Loop
+from hil.runtime.loop import LockstepClock, Loop
 from hil.simulator.simulated_rig import build_simulated_rig
 from models.observer.model import HEADING, PITCH, ROLL, STATES, X
 from models.plant import Plant

@@ -22,8 +22,7 @@ from hil.experiments.base import Experiment
 from hil.experiments.registry import build_cycle
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.recording.sinks import MemorySink
-from hil.runtime.clock import LockstepClock
-from hil.runtime.loop import Loop
+from hil.runtime.loop import LockstepClock, Loop
 from hil.simulator.simulated_rig import build_simulated_rig
 
 MOST_CHANGE_RADPS = 0.002  # of the speed in a tick of 1 ms: under limits.wheel_acceleration_radps2

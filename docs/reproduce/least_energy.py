@@ -1,6 +1,6 @@
 """Energy of Juno's drive from one side of a mound to the other: straight over it, and on the way of least energy.
 
-Each way is planned by `hil.analysis.path_energy` and then driven by the simulated rover, which steers by its own place;
+Each way is planned by `hil.analysis.energy` and then driven by the simulated rover, which steers by its own place;
 its motors' energy is beside the planned one. The table of the page is written.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.analysis.path_energy import traverse_of
+from hil.analysis.energy import traverse_of
 from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
 from hil.config.rig import Rig

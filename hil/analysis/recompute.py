@@ -60,7 +60,7 @@ class Recomputed(NamedTuple):
 
 @dataclass
 class _RecordedClock:
-    """What a record tells of its clock (`hil.runtime.clock.Clock`)."""
+    """What a record tells of its clock (`hil.runtime.loop.Clock`)."""
 
     name: str
     late: int

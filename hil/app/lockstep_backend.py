@@ -20,8 +20,7 @@ from hil.operator.telemetry import open_publisher
 from hil.realtime import RealtimeRight
 from hil.recording import open_writer
 from hil.recording.sinks import FileAndTelemetrySink
-from hil.runtime.clock import LockstepClock, PacedClock
-from hil.runtime.loop import Loop
+from hil.runtime.loop import LockstepClock, Loop, PacedClock
 from hil.simulator.ground_truth import GroundTruth
 from hil.simulator.simulated_rig import build_simulated_rig
 

@@ -30,8 +30,7 @@ from hil.ipc.run_memory import FOLDER
 from hil.recording import FILE_NAME, read_trial
 from hil.recording.sinks import MemorySink
 from hil.residuals.judgement import mark_events
-from hil.runtime.clock import LockstepClock
-from hil.runtime.loop import Loop
+from hil.runtime.loop import LockstepClock, Loop
 from hil.simulator.ground_truth import GroundTruth
 from hil.simulator.simulated_rig import build_simulated_rig
 

@@ -29,7 +29,7 @@ from hil.processes.lifecycle import Child
 from hil.realtime import RealtimeRight
 from hil.realtime.clock import RealtimeClock, thread_usage
 from hil.recording import recorder
-from hil.runtime.clock import Pace
+from hil.runtime.loop import Pace
 from hil.simulator.daq_process import DaqServer
 from hil.simulator.ground_truth import truth_answer
 from hil.simulator.memory import RESET, SimulatorMemory

@@ -18,11 +18,10 @@ from hil.cli.calibrate import calibrate
 from hil.cli.campaign import campaign, compare
 from hil.cli.check import check, devices, open_foreign, recover, replay, verify
 from hil.cli.client import command, keys
-from hil.cli.configs import configs, rover
+from hil.cli.configs import configs, init, rover
 from hil.cli.design import optimise, sensitivity
 from hil.cli.energy import activity, energy, path
 from hil.cli.identify import identify, validate
-from hil.cli.init import init
 from hil.cli.operate import jog, operate, valve
 from hil.cli.runs import explain, export, faults, note, render, runs
 from hil.cli.sim import serve, sim

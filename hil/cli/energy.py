@@ -164,7 +164,7 @@ def path(
         begin, end = place_from(start, "--from"), place_from(to, "--to")
         effective = options.load()
 
-    from hil.analysis.path_energy import draw_plan, plan
+    from hil.analysis.energy import draw_plan, plan
     from hil.app.warm_up import report_compiling
     from hil.config.rig import Rig
     from hil.experiments.drawing import write_figure

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 
     from hil.recording import OpenRecord
     from hil.recording.content import Recorded
-    from hil.runtime.clock import Clock
-    from hil.runtime.loop import Cycle
+    from hil.runtime.loop import Clock, Cycle
     from hil.safety.monitor import SafetyMonitor
 
 __all__ = ["Experiment", "FinishedRun", "State", "Summary"]

@@ -18,8 +18,8 @@ import zmq
 from typing_extensions import override
 
 from drivers.host import COMPUTER, Host
+from hil.config.schema.equipment import is_local
 from hil.ipc.shared_types import LEASE, LONGEST_HOLDER, OPERATOR_COMMANDS, STATUS, CommandMemory, OperatorWriter
-from hil.messages.endpoints import is_local
 from hil.messages.operator_input import EStop, LeaseChange, OperatorRequest, RefusedCommands, Stop
 from hil.operator.command_messages import CommandGate, CommandSink
 from hil.operator.curve import CurveDoor

@@ -20,8 +20,7 @@ import zmq
 from numpy.typing import NDArray
 
 from drivers.interfaces import DeviceError
-from hil.config.schema.equipment import KeysConfig, TelemetryConfig
-from hil.messages.endpoints import is_local
+from hil.config.schema.equipment import KeysConfig, TelemetryConfig, is_local
 from hil.messages.layout import Layout
 from hil.messages.signals import TICK
 from hil.operator.curve import CurveDoor, KeysError, own_path

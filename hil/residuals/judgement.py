@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.config import Config
-from hil.config.residual_conditions import NotAlikeError, conditions, unlike
+from hil.config.checks.sensor_cross_checks import NotAlikeError, conditions, unlike
 from hil.config.schema.residuals import ResidualsConfig
 from hil.messages.fault import STOOD_RADPS, STOOD_S, Fault
 from hil.messages.layout import Layout

@@ -16,7 +16,7 @@ from hil.app.backends import RigLock
 from hil.app.driver_factory import DriverFactory, at_endpoints
 from hil.app.warm_up import warm_up
 from hil.config.rig import Rig
-from hil.runtime.clock import LockstepClock
+from hil.runtime.loop import LockstepClock
 from hil.simulator.simulated_rig import build_simulated_rig, connect
 
 

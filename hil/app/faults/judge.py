@@ -18,7 +18,7 @@ from hil.app.faults.case import ExpectedOutcome, InjectionOutcome
 from hil.app.faults.faulty_device import DeviceFault
 from hil.app.faults.lockstep import LockstepResult
 from hil.config import Config
-from hil.config.residual_conditions import unlike
+from hil.config.checks.sensor_cross_checks import unlike
 from hil.config.rig import Rig
 from hil.config.schema.equipment import LimitsConfig
 from hil.experiments.base import State

@@ -26,8 +26,7 @@ from hil.messages.operator_input import Stop
 from hil.messages.stages import Tick
 from hil.recording import open_writer, read_trial
 from hil.recording.sinks import MemorySink
-from hil.runtime.clock import LockstepClock
-from hil.runtime.loop import Cycle, Loop
+from hil.runtime.loop import Cycle, LockstepClock, Loop
 from hil.runtime.rig_io import RigIO
 from hil.simulator.ground_truth import GroundTruth
 from hil.simulator.simulated_rig import build_simulated_rig

@@ -10,8 +10,8 @@ from drivers.messages import CAMERA_TRIGGER
 from drivers.registry import driver_of
 from hil.config.problems import Problem
 from hil.config.rig_setup import rig_setup
+from hil.config.schema.equipment import is_local
 from hil.config.unchecked_config import UncheckedConfig, measured_supplies
-from hil.messages.endpoints import is_local
 from hil.messages.layout import AGED, ROLES
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, create_model
@@ -300,3 +301,18 @@ class TelemetryConfig(Section):
     )
     rate_hz: int = bounded(100, 1, 1000, "ticks published a second")
     keys: KeysConfig | None = key(None, "keys of the viewers; null: any viewer, on this computer only")
+
+
+def is_local(endpoint: str) -> bool:
+    """Whether only programs on this computer can reach a ZeroMQ endpoint: loopback addresses, localhost and ipc.
+
+    A name other than localhost counts as reachable from outside, and so does an interface.
+    """
+    transport, _, place = endpoint.partition("://")
+    if transport != "tcp":
+        return transport in ("", "ipc")
+    host = place.rpartition(":")[0]
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
-from hil.config.gait_table import fits
 from hil.config.problems import Problem
 from hil.config.schema.base import Section, bounded, key, positive
 from hil.config.schema.experiment_section import SLIP_MARGIN, ExperimentSection, WholeConfig
+from hil.config.schema.walk import fits
 
 # Instrument that knows where the rover is, and what of its readings says so.
 NEEDED = "motion"

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.config.gait_table import Contact, Phase, phase_contacts, phase_targets
+from hil.config.schema.walk import Contact, Phase, phase_contacts, phase_targets
 from hil.control.motions.geometry import Floats, Geometry
 from hil.control.motions.steering import headings, rolling, steered, twist_of_held
 

@@ -20,7 +20,7 @@ import msgspec
 import zmq
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from hil.messages.endpoints import is_local
+from hil.config.schema.equipment import is_local
 from hil.messages.operator_input import EStop, OperatorRequest, Stop
 from hil.operator.client import HEARTBEAT_S, CommandClient, CommandError
 from hil.operator.command_messages import MOST_NAME_BYTES, fits_names, is_client_name

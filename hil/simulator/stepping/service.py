@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from hil.config.command_requirements import WHEELS, ground_of, refuse_unfit
 from hil.config.rig import Rig
-from hil.config.schema.equipment import KeysConfig
-from hil.messages.endpoints import is_local
+from hil.config.schema.equipment import KeysConfig, is_local
 from hil.operator.curve import CurveDoor, KeysError, own_path
 from hil.operator.sockets import RequestSocket
 from hil.processes.lifecycle import StopFlag

@@ -19,7 +19,7 @@ from hil.experiments.summary import with_digests, write_summary
 from hil.messages.fault import Alarm, Fault
 from hil.recording import read_trial
 from hil.recording.sample_writer import write_content_digest
-from hil.runtime.clock import LockstepClock
+from hil.runtime.loop import LockstepClock
 
 QUICK = (
     "trial.start_distance_m=0.03",

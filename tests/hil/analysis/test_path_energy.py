@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from hil.analysis.path_energy import energy_per_metre, traverse_of
+from hil.analysis.energy import energy_per_metre, traverse_of
 from hil.cli import run
 from hil.config import load_config
 from hil.config.rig import Rig

@@ -16,9 +16,8 @@ import numpy as np
 import pytest
 
 import hil
-from hil.analysis.energy import energy_curve, peak_over_masses
+from hil.analysis.energy import energy_curve, energy_per_metre, energy_per_radian, peak_over_masses
 from hil.analysis.energy_variants import compliance, sensitivity, standing_curve
-from hil.analysis.path_energy import energy_per_metre, energy_per_radian
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.estimation.observer.filter_setup import load_errors, load_slopes

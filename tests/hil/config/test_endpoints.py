@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hil.config import Config, ConfigError, load_config
-from hil.messages.endpoints import is_local
+from hil.config.schema.equipment import is_local
 
 KEYS = "{secret: keys/rig.key_secret, clients: keys/clients}"
 OUTSIDE = [

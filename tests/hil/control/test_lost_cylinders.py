@@ -20,7 +20,7 @@ from hil.config import load_config
 from hil.config.cylinder_parameters import cylinder_forces
 from hil.config.rig import Rig
 from hil.experiments.registry import build_cycle
-from hil.runtime.clock import LockstepClock
+from hil.runtime.loop import LockstepClock
 from hil.runtime.rig_io import RigIO
 from hil.simulator.simulated_rig import build_simulated_rig
 from models.actuators.linkage import reachable

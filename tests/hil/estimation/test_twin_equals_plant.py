@@ -19,8 +19,7 @@ from hil.config.rig import Rig
 from hil.estimation.twin import RoverTwin
 from hil.experiments.registry import build_cycle
 from hil.recording.sinks import MemorySink
-from hil.runtime.clock import LockstepClock
-from hil.runtime.loop import Loop
+from hil.runtime.loop import LockstepClock, Loop
 from hil.simulator.simulated_rig import build_simulated_rig
 from models.plant import Plant
 

@@ -13,7 +13,7 @@ from hil.experiments.registry import build_cycle
 from hil.messages.fault import Alarm, Fault
 from hil.messages.operator_input import Arm, ClearFault, EStop, SetPoint, Start, Stop
 from hil.recording.sinks import MemorySink
-from hil.runtime.clock import LockstepClock
+from hil.runtime.loop import LockstepClock
 from hil.simulator.simulated_rig import build_simulated_rig
 
 SHORT = ("trial.start_distance_m=0.03", "trial.ramp_s=0.2", "trial.settle_s=0.5", "record.after_s=0.5")

@@ -43,7 +43,7 @@ from hil.messages.operator_input import (
 from hil.operator.telemetry import open_publisher
 from hil.recording import open_writer, read_trial
 from hil.recording.sinks import FileAndTelemetrySink
-from hil.runtime.clock import LockstepClock
+from hil.runtime.loop import LockstepClock
 from hil.simulator.simulated_rig import build_simulated_rig
 
 COMMANDS = (

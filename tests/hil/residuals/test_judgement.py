@@ -7,7 +7,7 @@ import pytest
 
 from hil.app.run import run
 from hil.config import ConfigError, load_config
-from hil.config.residual_conditions import NotAlikeError, conditions, unlike
+from hil.config.checks.sensor_cross_checks import NotAlikeError, conditions, unlike
 from hil.messages.fault import Fault
 from hil.residuals.judgement import MARK, JudgedValue, judge, marks, thresholds
 from hil.signals.calibration_fits import CalibrationError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hil.runtime.clock import CATCH_UP_NS, PacedClock
+from hil.runtime.loop import CATCH_UP_NS, PacedClock
 
 PERIOD_NS = 1_000_000
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.analysis.own_rover.overview import joints_in_words
+from hil.analysis.own_rover.files import joints_in_words
 from hil.analysis.own_rover.read import RoverFileError, read_rover
 from hil.config import load_config
 from models.rover import juno_exact

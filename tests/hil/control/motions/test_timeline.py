@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.config.gait_table import read_gait
+from hil.config.schema.walk import read_gait
 from hil.control.motions.geometry import Geometry, route_legs
 from hil.control.motions.timeline import STEP_S, PaceLimits, Programme
 from models.rover import RcpParameters
