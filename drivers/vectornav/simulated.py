@@ -36,7 +36,6 @@ class VectorNavDevice(StreamingDevice):
         instrument: of the plant; its channels are accelerations, then rates.
         baud: of its line.
         delay_ns: from a measurement until its message begins [ns].
-        model: register 1.
         identity: register 3, its serial number.
 
     Attributes:
@@ -46,14 +45,12 @@ class VectorNavDevice(StreamingDevice):
 
     kinds = ("register",)
 
-    def __init__(
-        self, instrument: Instrument, baud: int, delay_ns: int, model: str = "VN-100T-CR", identity: str = SERIAL_NUMBER
-    ) -> None:
+    def __init__(self, instrument: Instrument, baud: int, delay_ns: int, identity: str = SERIAL_NUMBER) -> None:
         super().__init__(instrument, delay_ns)
         self._baud, self._buffer = baud, b""
         self._began = False
         self.registers = {
-            protocol.MODEL: model,
+            protocol.MODEL: "VN-100T-CR",
             protocol.SERIAL_NUMBER: identity,
             protocol.FIRMWARE: "3.1.0.0",
             protocol.BAUD: str(baud),

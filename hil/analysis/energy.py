@@ -252,17 +252,17 @@ def _of_grade(rig: Rig, rover: Rover, grade: float) -> float:
     return max(math.fsum(work), 0.0) * rims
 
 
-def energy_per_radian(rig: Rig, radius_m: float = TURN_RADIUS_M) -> float:
+def energy_per_radian(rig: Rig) -> float:
     """Energy that a turn by a radian adds to a drive on level ground [J/rad], by the speeds of both sides alone.
 
-    The arc has that radius [m].
+    The arc has the radius `TURN_RADIUS_M`.
     """
     ground = replace(rig.nominal.ground, relief=None, pitch=0.0, roll=0.0, regions=())
     level = replace(rig.nominal, obstacle=None, ground=ground)
     straight_J, length_m, _ = _arc(level, 0.0)
     arc_J, way_m, turned = _arc(level, _SHARE)
     curvature = turned / way_m
-    return max((arc_J - straight_J / length_m * way_m) / turned, 0.0) / (radius_m * curvature)
+    return max((arc_J - straight_J / length_m * way_m) / turned, 0.0) / (TURN_RADIUS_M * curvature)
 
 
 def _arc(rig: RigParameters, share: float) -> tuple[float, float, float]:

@@ -35,17 +35,14 @@ TICKS, PAUSE_S = 500, 0.001
 Progress = Callable[[str], None]
 
 
-def check_pace(rig: Rig, progress: Progress, seconds: float = CHECK_S) -> list[Check]:
-    """Measure wake-ups and the work of a tick with the rights that the loop would get; no checks in virtual time.
-
-    `seconds`: how long wake-ups are measured [s].
-    """
+def check_pace(rig: Rig, progress: Progress) -> list[Check]:
+    """Measure wake-ups and the work of a tick with the rights that the loop would get; no checks in virtual time."""
     config = rig.config
     if config.clock != "realtime":
         return []
-    progress(f"measuring for {seconds:g} s whether this machine holds {config.loop.rate_hz} Hz")
+    progress(f"measuring for {CHECK_S:g} s whether this machine holds {config.loop.rate_hz} Hz")
     with rights(rights_wanted(config.realtime, config.clock, config.rig)) as granted:
-        pace = measure_wake_ups(config.loop.rate_hz, seconds, _allowed_us(config.daq, config.limits), _costs(rig))
+        pace = measure_wake_ups(config.loop.rate_hz, CHECK_S, _allowed_us(config.daq, config.limits), _costs(rig))
     longest_ms = max((stall.length_ns * 1e-6 for stall in pace.stalls), default=0.0)
     count = f"{len(pace.stalls)}, longest {longest_ms:.0f} ms" if pace.stalls else "none"
     period = f"work and wake-up (p99) within {1e6 / config.loop.rate_hz:.0f} us"

@@ -130,19 +130,14 @@ class Stall(NamedTuple):
 
 
 class StallMonitor:
-    """Compares wake-ups with their due times.
+    """Compares wake-ups with their due times: one that is later than STALL_NS is a stall."""
 
-    Args:
-        limit_ns: a wake-up later than this is a stall [ns].
-    """
-
-    def __init__(self, limit_ns: int = STALL_NS) -> None:
-        self._limit_ns = limit_ns
+    def __init__(self) -> None:
         self._found: deque[Stall] = deque(maxlen=_KEPT)
 
     def woke(self, due_ns: int, now_ns: int) -> None:
         """Record a wake-up: its due time and its actual time [ns of the same clock]."""
-        if now_ns - due_ns > self._limit_ns:
+        if now_ns - due_ns > STALL_NS:
             self._found.append(Stall(due_ns, now_ns - due_ns))
 
     def take(self) -> list[Stall]:

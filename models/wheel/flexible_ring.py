@@ -338,9 +338,7 @@ def _imbalance(
     return shape * stiffness - load, np.diag(stiffness) - (moved @ change).real
 
 
-def balance_at_slip(
-    wheels: Rims, slip: FloatArray, shear_modulus: float, start: FloatArray | None = None, weight: float = 0.0
-) -> tuple[FloatArray, FloatArray]:
+def balance_at_slip(wheels: Rims, slip: FloatArray, shear_modulus: float) -> tuple[FloatArray, FloatArray]:
     """The same with the shear of Janosi and Hanamoto at a slip, Petersen 2012 (5.30)-(5.33), corrected.
 
     Soil is sheared from where the rim meets it on, by what the rim has run ahead of it: the integral of the sliding
@@ -350,8 +348,6 @@ def balance_at_slip(
         wheels: The wheels.
         slip: 1 - v/(R omega) when driving, R omega/v - 1 when braking [-], above -1, shape (n,).
         shear_modulus: K_x [m].
-        start: As `balance` takes it.
-        weight: As `balance` takes it.
 
     Returns:
         Coordinates [m], shape (n, coordinates), and the share of the shear strength at each point (n, points).
@@ -359,10 +355,10 @@ def balance_at_slip(
     Raises:
         NoEquilibriumError: None was found.
     """
-    shape = np.zeros((slip.size, wheels.ring.coordinates)) if start is None else start
+    shape = np.zeros((slip.size, wheels.ring.coordinates))
     for _ in range(_OUTER_STEPS):  # shape and shear in turn: shear changes the shape little
         share, before = _share_at_slip(wheels, shape, slip, shear_modulus), shape
-        shape = balance(wheels, share, shape, weight)
+        shape = balance(wheels, share, shape)
         if np.abs(shape - before).max() < 1e-6 * wheels.radius:
             break
     return shape, share
