@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hil.analysis.campaign import numbers_of
 from hil.analysis.dataset import imported, scalars, verified_summary
 from hil.analysis.export.tables import tables_of
+from hil.config.problems import suggestion
 from hil.messages.signals import signals_of
 from hil.recording import open_trial
 from hil.recording.reader import FILE_NAME as RECORD
@@ -225,9 +225,8 @@ def chosen(rows: Iterable[dict[str, Any]], where: str = "", tags: Iterable[str] 
         known = sorted({key for row in rows for key in row})
         for name in condition.names:
             if name not in known:
-                near = difflib.get_close_matches(name, known, 3, 0.5)
-                meant = f": did you mean {', '.join(near)}?" if near else ""
-                raise FilterError(f"condition {where!r}: no run has a value {name!r}{meant}")
+                meant = suggestion(name, known)
+                raise FilterError(f"condition {where!r}: no run has a value {name!r}{': ' * bool(meant)}{meant}")
     return [row for row in rows if wanted <= set(row["tags"]) and (condition is None or condition(row))]
 
 

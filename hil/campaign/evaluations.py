@@ -6,7 +6,6 @@ for the same values again, so that one that was interrupted goes on from the row
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from hil.config import Config, ConfigError, Problem
 from hil.config.command_requirements import SIMULATED, refuse_unfit
 from hil.config.error_messages import Schema, schema_at, shown
 from hil.config.files import replacing
+from hil.config.problems import suggestion
 from hil.config.unchecked_config import fingerprint
 from hil.experiments.registry import experiment_named
 from hil.experiments.summary_table import EVERY_RUN
@@ -133,8 +133,7 @@ def make_study(
 
 
 def _alike(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, 3, 0.5)
-    return f"did you mean {' or '.join(near)}?" if near else f"one of {', '.join(known)}"
+    return suggestion(name, known) or f"one of {', '.join(known)}"
 
 
 def _parameter(base: Config, key: str, asked: Asked, share: float) -> StudyParameter:

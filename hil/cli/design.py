@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from hil.cli.run_options import INTERRUPTED, BatchOptions, running, with_groups
-from hil.cli.terminal import FAULT, complain, show, usage_errors
+from hil.cli.terminal import FAULT, complain, show, usage_errors, write_folded
 
 if TYPE_CHECKING:
     from hil.campaign.evaluations import Study, StudyExecution
@@ -90,7 +90,7 @@ def optimise(
         title = f"{found['wanted']} {study.results[0]}: {value}; at the config {at_config}"
         _table(title, ("key", "best", "range", "5 % of it lower, higher", "there"), lines)
         seeds = f"{found['seeds_fit']} of {found['seeds']} seeds count"
-        print(f"{found['ended']}; scatter at the best over seeds {_number(found['scatter'])}, {seeds}")
+        write_folded(f"{found['ended']}; scatter at the best over seeds {_number(found['scatter'])}, {seeds}")
     if found["best"] is None:
         complain(f"no best: {found['ended']}")
         raise typer.Exit(FAULT)
@@ -124,10 +124,10 @@ def _made(
         print(json.dumps({"folder": str(folder), **found}))
         return found
     outside = f", {found['condition_not_met']} outside the condition" if found.get("condition_not_met") else ""
-    print(f"{found['evaluations']} runs: {found['not_accepted']} not accepted{outside}")
+    write_folded(f"{found['evaluations']} runs: {found['not_accepted']} not accepted{outside}")
     for reason, count in found["reasons"].items():
-        print(f"not accepted, {count}: {reason}")
-    print(f"folder: {folder}")
+        write_folded(f"not accepted, {count}: {reason}")
+    write_folded(f"folder: {folder}")
     return found
 
 

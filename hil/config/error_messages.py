@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import reprlib
 from collections.abc import Iterator, Sequence
@@ -12,7 +11,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from drivers.registry import driver_names, driver_type
-from hil.config.problems import CrossCheckError, Problem
+from hil.config.problems import CrossCheckError, Problem, suggestion
 from hil.config.schema.experiments import section_class
 from hil.config.schema.rover import rover_section
 from hil.config.unchecked_config import UncheckedConfig
@@ -79,7 +78,7 @@ def _problem(detail: ErrorDetails, cause: Any, whole: Schema | None) -> Problem:
     )
 
 
-# From 0, nothing in common, to 1: `speed` and `speed_mps` are alike by 0.71, `port` and `power` by 0.67.
+# A key or a word is meant by another from so much in common on (`suggestion`).
 _ALIKE = 0.7
 
 
@@ -87,15 +86,14 @@ def _allowed_for(value: Any, schema: Schema) -> str:
     """The values that a key takes; of several words also the one that is meant by another, as firm ground by hard."""
     words = [str(word) for word in schema.get("enum", ())]
     other = schema.get("meant", {}).get(value) if isinstance(value, str) else None
-    near = [other] if other else difflib.get_close_matches(str(value), words, n=1, cutoff=_ALIKE)
-    return allowed(schema) + (f"; did you mean {near[0]}?" if near else "")
+    meant = suggestion(other, [other]) if other else suggestion(str(value), words, 1, _ALIKE)
+    return allowed(schema) + (f"; {meant}" if meant else "")
 
 
 def _known_keys(location: Sequence[int | str], whole: Schema | None) -> str:
     """The keys of the section that has an unknown key; only the most similar one, if there is one."""
     known = list(schema_at(location[:-1], whole)[1].get("properties", {}))
-    near = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=_ALIKE)
-    return f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}"
+    return suggestion(str(location[-1]), known, 1, _ALIKE) or f"one of {', '.join(known)}"
 
 
 def tag(schema: dict[str, Any]) -> str:

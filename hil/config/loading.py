@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 from hil.config.checked_config import FILES, Config, Overrides, checked_values, require_possible
 from hil.config.error_messages import shown
 from hil.config.files import is_file, read_text
-from hil.config.problems import ConfigError, Problem
+from hil.config.problems import ConfigError, Problem, suggestion
 from hil.config.text_io import MOST_BYTES, read_yaml
 
 
@@ -105,8 +104,8 @@ def _found(source: str | Path) -> tuple[str, Traversable]:
 def nearest(name: str, shipped: Iterable[str]) -> str:
     """What follows `a shipped config` or `plan` in a message: the most similar names, or all of them."""
     shipped = [*shipped]
-    near = get_close_matches(name, shipped, n=3)
-    return f" (did you mean {' or '.join(near)}?); hil configs lists them" if near else f": {', '.join(shipped)}"
+    meant = suggestion(name, shipped, alike=0.6)
+    return f" ({meant}); hil configs lists them" if meant else f": {', '.join(shipped)}"
 
 
 def _what_is_there(path: Path) -> str:

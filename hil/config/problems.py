@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 
 from drivers.section import Problem
 
@@ -11,6 +12,19 @@ __all__ = ["ConfigError", "CrossCheckError", "Problem"]
 
 # Problems that a message lists; a file of another kind can have thousands.
 MOST_LISTED = 50
+
+
+def suggestion(name: str, known: Iterable[str], most: int = 3, alike: float = 0.5) -> str:
+    """Which of the known names may be meant by another, as a question; "": none is alike.
+
+    Args:
+        name: that is not known.
+        known: names.
+        most: number of names in the question.
+        alike: from 0, nothing in common, to 1: `speed` and `speed_mps` are alike by 0.71, `port` and `power` by 0.67.
+    """
+    near = difflib.get_close_matches(name, [*known], most, alike)
+    return f"did you mean {' or '.join(near)}?" if near else ""
 
 
 class CrossCheckError(ValueError):

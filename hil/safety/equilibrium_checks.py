@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from scipy.optimize import brentq
@@ -12,11 +12,12 @@ from scipy.optimize import brentq
 from hil.config.rig import Rig
 from hil.config.schema.rover import tree_on_rig
 from hil.messages.fault import Check
+from hil.safety.limits import Limit
 from models.contact.ground import wheel_of
 from models.kernels.compiled import FloatArray
 from models.plant.put_down import standing_on_mesh
 from models.rover.locks import hanging
-from models.statics import NoSteadyStateError
+from models.statics import NoSteadyStateError, RoverStatics, SteadyRover, tilt_of
 from models.terrain.mesh_contacts import touches
 from models.terrain.surface import surface
 from models.validity import DEPTH, SINKAGE, VALIDITIES, Validity
@@ -24,11 +25,6 @@ from models.vehicle import VehicleModel
 from models.vehicle.invariants import make_invariants
 from models.wheel.kernels import RADIUS, normal_resultants
 from models.wheel.packed import EXPONENT, FLEXIBLE, VARIANT
-
-if TYPE_CHECKING:
-    from hil.config.rig import Rig
-    from models.statics import SteadyRover
-
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -109,15 +105,16 @@ def equilibrium_checks(rig: Rig, speeds_mps: Sequence[float] = (), *, steady: bo
         within = f"up to its stop at {stop:g} {unit} ({key})"
         checks.append(Check("suspension joint", turned.angle <= turned.stop, angle, within, to_do))
     tilted = max(found, key=lambda state: state.tilt)
-    most = rig.limits.tilt_deg
-    tilt_deg = math.degrees(tilted.tilt)
-    tilt = f"{tilt_deg:.1f} deg {tilted.words}"
-    checks.append(Check("tilt of the body", tilt_deg <= most, tilt, f"at most {most:g} deg (limits.tilt_deg)", to_do))
+    tilt_deg, tilt = (
+        math.degrees(tilted.tilt),
+        Limit("tilt of the body", "deg", rig.limits.tilt_deg, "limits.tilt_deg", to_do),
+    )
+    checks.append(tilt.check(tilt_deg, f"{tilt_deg:.1f} deg {tilted.words}"))
     low = min(found, key=lambda state: state.clearance)
     if low.clearance < math.inf:
-        height = f"{low.clearance:.3f} m {low.words}"
         raised = "lower the body's height in the section rover, or raise its centre of mass to where it is"
-        checks.append(Check("body over the ground", low.clearance > 0.0, height, "above 0 m", raised))
+        height = Limit("body over the ground", "m", math.inf, "", raised, least=0.0, strict=True)
+        checks.append(height.check(low.clearance, f"{low.clearance:.3f} m {low.words}"))
     return checks
 
 
@@ -126,8 +123,6 @@ def _predicted(rig: Rig, speeds_mps: tuple[float, ...], *, steady: bool) -> Sequ
     """The states at rest and at these speeds, with the drawbar; those without traction only where it must suffice."""
     if rig.config.ground.kind == "none":
         return ()
-    from models.statics import NoSteadyStateError, RoverStatics, SteadyRover  # imports kernels
-
     rover, vehicle, _ = rig.nominal.held.assemble()
     try:
         RoverStatics(rover)
@@ -147,8 +142,6 @@ def _predicted(rig: Rig, speeds_mps: tuple[float, ...], *, steady: bool) -> Sequ
 
 
 def _judged(standing: SteadyRover, words: str) -> _PredictedState:
-    from models.statics import tilt_of
-
     found = standing.at()
     wheel, q = int(found.load.argmin()), found.q
     rover, stops = standing.rover, standing.vehicle.stops
@@ -240,10 +233,9 @@ def rest_checks(standing_N: float, weight_N: float, share: float = _AT_REST) -> 
     """
     if weight_N <= 0.0:
         return []
-    missed = abs(standing_N - weight_N) / weight_N
-    found, allowed = f"{standing_N:.0f} N", f"the weight, {weight_N:.0f} N, within {share:.0%}"
     to_do = "give the ground a damping (soil.damping_spm, ground.damping_Nspm) with which the rover comes to rest"
-    return [Check("sum of the twin's wheel loads at rest", missed <= share, found, allowed, to_do)]
+    whole = Limit("sum of the twin's wheel loads at rest", "N", math.inf, f"the weight, {weight_N:.0f} N", to_do)
+    return [whole.around(weight_N, share)._replace(shown=".0f").check(standing_N)]
 
 
 def _sinkage_checks(radii_m: Sequence[float], vehicle: VehicleModel, loads_N: Sequence[float]) -> list[Check]:
@@ -261,8 +253,11 @@ def _sinkage_checks(radii_m: Sequence[float], vehicle: VehicleModel, loads_N: Se
             depths_m.append((load_N / compliant.law.stiffness) ** (1.0 / compliant.law.exponent))
             flexible.append(False)
     worst = max(range(len(radii_m)), key=lambda number: depths_m[number] / radii_m[number])
-    validity = VALIDITIES[DEPTH if ground is None else SINKAGE]
-    return [_sinkage_check(validity, depths_m[worst], radii_m[worst], _RIM if flexible[worst] else "")]
+    validity: Validity = VALIDITIES[DEPTH if ground is None else SINKAGE]
+    rim, radii, keys = _RIM if flexible[worst] else "", depths_m[worst] / radii_m[worst], " or ".join(validity.keys)
+    to_do = f"{rim}set {keys} to this ground; on ground as soft, no model of this program tells the loads"
+    limit = Limit("sinkage at rest", "radii", validity.limit, keys, to_do)
+    return [limit.check(radii, f"{depths_m[worst]:.3g} m, {radii:.2g} radii")]
 
 
 def soil_sinkage_m(wheel: FloatArray, load_N: float) -> float:
@@ -277,11 +272,3 @@ def soil_sinkage_m(wheel: FloatArray, load_N: float) -> float:
     if load_N >= carried_N:
         return float(deepest_m * (load_N / carried_N) ** (1.0 / (float(wheel[EXPONENT]) + 0.5)))
     return float(brentq(lambda z: normal_resultants(wheel, z)[0] - load_N, 0.0, deepest_m, xtol=1e-12))
-
-
-def _sinkage_check(validity: Validity, sinkage_m: float, radius_m: float, rim: str = "") -> Check:
-    radii = sinkage_m / radius_m
-    found = f"{sinkage_m:.3g} m, {radii:.2g} radii"
-    keys = " or ".join(validity.keys)
-    to_do = f"{rim}set {keys} to this ground; on ground as soft, no model of this program tells the loads"
-    return Check("sinkage at rest", radii <= validity.limit, found, f"at most {validity.limit:g} radii ({keys})", to_do)

@@ -1,16 +1,20 @@
-"""What the values of an instrument of motion can be: in its room, between the stops, and how far in one step."""
+"""What the values of an instrument of motion can be: in its room, between the stops, and how far in one step.
+
+Row 33 of the fault table, as rows of `hil.safety.limits`.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from hil.config.schema.instruments import ImuConfig, JointEncoder, JointsConfig, MotionConfig
+from hil.config.schema.instruments import ImuConfig, JointsConfig, MotionConfig
 from hil.config.schema.rover import tree_on_rig
 from hil.config.unchecked_config import UncheckedConfig
 from hil.messages.fault import BEYOND_STOP_RAD, FASTEST_MPS, FASTEST_RADPS, JUMP_NOISES, Alarm, Check, Fault
+from hil.safety.limits import Limit
 from hil.signals.alignment import rotation
 from models.gravity import GRAVITY_MPS2
 
@@ -22,221 +26,185 @@ SPREAD_NOISES, GRAVITY_SHARE, STILL_RADPS = 3.0, 0.03, 0.02
 _LENGTH = 0.01
 # Standard deviations of noise and bias by which a good joint angle may seem to be beyond its stop.
 _NOISES = 3.0
+_POINT = "look at what the instrument points at or follows, and at motion.origin_m and motion.turn_deg"
+_STOP = "turn the joint by hand and see its reading; then set zero_deg and reversed of its encoder"
+_DEG = math.degrees(1.0)
+_ANY = Limit("", "", math.inf, "", "", Fault.MEASURED_MOTION)
+_JUMP = _ANY._replace(
+    detail="{0.item}jumped by {value:.3g} {0.unit} in {span_ms:.0f} ms, allowed: {bound:.2g}; "
+    "see its view and mounting",
+    cause="jumped",
+)
 
 
-class RestReadings(NamedTuple):
-    """Readings of an instrument while the rover stands: how many, and mean and standard deviation of each channel."""
+class RestReadings:
+    """Readings of an instrument while the rover stands: how many, since when, and mean and spread of each channel."""
 
-    readings: int
-    mean: Value
-    spread: Value
+    def __init__(self, channels: int) -> None:
+        self.count, self.began_ns = 0, 0
+        self.mean, self._squares = [0.0] * channels, [0.0] * channels
+
+    def clear(self, t_ns: int) -> None:
+        """Begin again at a time [ns]."""
+        self.count, self.began_ns = 0, t_ns
+        self.mean[:] = self._squares[:] = [0.0] * len(self.mean)
+
+    def add(self, value: Value) -> None:
+        """Welford's update."""
+        self.count += 1
+        for place, each in enumerate(value):
+            off = each - self.mean[place]
+            self.mean[place] += off / self.count
+            self._squares[place] += off * (each - self.mean[place])
+
+    @property
+    def spread(self) -> list[float]:
+        """Standard deviation of each channel."""
+        return [math.sqrt(max(one, 0.0) / max(self.count - 1, 1)) for one in self._squares]
 
 
-class _InstrumentValues(Protocol):
-    """The values of one kind of instrument; all of them are finite."""
+class _InstrumentValues(NamedTuple):
+    """The values of one instrument, all of them finite: rows, and what each of them judges of a reading.
 
-    def outside(self, value: Value) -> Alarm | None:
-        """Where no such instrument can be; None: it can."""
+    Attributes:
+        places: where it can be.
+        placed: its place.
+        jumps: how far it gets in one step.
+        step: from one reading to the next.
+        rest: checks of readings at rest, for arming.
+    """
 
-    def jumped(self, before: Value, after: Value, span_s: float) -> Alarm | None:
-        """Whether a reading is further from the one before it than a rover gets in that time [s]."""
+    places: Sequence[Limit]
+    placed: Callable[[Value], Sequence[float]]
+    jumps: Sequence[Limit]
+    step: Callable[[Value, Value], Sequence[float]]
+    rest: Callable[[RestReadings], list[Check]]
+
+    def alarms(self, before: Value, value: Value, span_s: float) -> Iterator[Alarm]:
+        """A jump from the reading before, if there is one, in that time [s], and a place where it cannot be."""
+        steps = zip(self.jumps, self.step(before, value), strict=True) if before else ()
+        for pairs in (steps, zip(self.places, self.placed(value), strict=True)):
+            yield from [alarm for row, each in pairs if (alarm := row.alarm(each, span_s))][:1]
 
     def checks(self, newest: Value, rest: RestReadings) -> list[Check]:
         """For arming: the newest reading, and those at rest."""
+        return [*map(Limit.check, self.places, self.placed(newest)), *self.rest(rest)]
 
 
 def values_of(role: str, config: UncheckedConfig) -> _InstrumentValues:
     """The values of an instrument that a config has."""
     section = config.instruments[role]
     if isinstance(section, MotionConfig):
-        return _MotionValues(section)
-    if isinstance(section, ImuConfig):
-        return _ImuValues(section)
-    tree = tree_on_rig(config.rover_parameters())
-    stops = {joint.name: joint.stops for joint in tree.joints}
-    return _JointValues(section, config.encoders, [stops.get(encoder.joint) for encoder in config.encoders])
+        return _motion_values(section)
+    return _imu_values(section) if isinstance(section, ImuConfig) else _joint_values(section, config)
 
 
-class _MotionValues:
-    """Place of a point of the rover, as pose, position or distance."""
-
-    def __init__(self, section: MotionConfig) -> None:
-        self._section = section
-        self._turned, self._origin = rotation(section.turn_deg).as_matrix().tolist(), section.origin_m
-        self._bounds_m = section.room_m
-        if section.measures == "distance":
-            length = math.hypot(*section.direction)
-            corners = [
-                sum((a - b) * c / length for a, b, c in zip(corner, section.origin_m, section.direction, strict=True))
-                for corner in product(*section.room_m)
-            ]
-            self._reach = min(corners), max(corners)
-
-    def outside(self, value: Value) -> Alarm | None:
-        """Outside of `motion.room_m`; or an attitude that is none."""
-        if self._section.measures == "distance":
-            least, most = self._reach
-            if least <= value[0] <= most:
-                return None
-            words = f"distance {value[0]:.4g} m, allowed: {least:.4g} to {most:.4g} (motion.room_m); see its target"
-            return _alarm("out of its room", value[0], least if value[0] < least else most, words)
-        for axis, at_m, (least, most) in zip("xyz", self._in_rig(value), self._bounds_m, strict=True):
-            if not least <= at_m <= most:
-                words = f"{axis} {at_m:.4g} m, allowed: {least:g} to {most:g} (motion.room_m); see its target"
-                return _alarm("out of its room", at_m, least if at_m < least else most, words)
-        if len(value) > 3 and not abs((length := math.hypot(*value[3:7])) - 1.0) <= _LENGTH:
-            return _alarm("no attitude", length, 1.0, f"quaternion of length {length:.4g}, allowed: 1; see its driver")
-        return None
-
-    def jumped(self, before: Value, after: Value, span_s: float) -> Alarm | None:
-        """By place, and of a pose by attitude."""
-        section = self._section
-        way_m = math.dist(before[:3], after[:3])
-        if way_m > (most_m := FASTEST_MPS * span_s + JUMP_NOISES * section.noise_m):
-            return _alarm("jumped", way_m, most_m, _jumped(way_m, most_m, "m", span_s))
-        if len(after) > 3:
-            turn_rad = _turn(before[3:], after[3:])
-            if turn_rad > (most_rad := FASTEST_RADPS * span_s + JUMP_NOISES * math.radians(section.noise_deg)):
-                return _alarm("jumped", turn_rad, most_rad, _jumped(turn_rad, most_rad, "rad", span_s))
-        return None
-
-    def checks(self, newest: Value, rest: RestReadings) -> list[Check]:
-        """The place, and how much it scatters."""
-        section = self._section
-        if section.measures == "distance":
-            least, most = self._reach
-            found, allowed = f"{newest[0]:.3f} m", f"{least:.4g} to {most:.4g} m"
-        else:
-            x, y, z = self._in_rig(newest)
-            found = f"x {x:.3f}, y {y:.3f}, z {z:.3f} m"
-            allowed = ", ".join(
-                f"{axis} {least:g} to {most:g}" for axis, (least, most) in zip("xyz", self._bounds_m, strict=True)
-            )
-        to_do = "look at what the instrument points at or follows, and at motion.origin_m and motion.turn_deg"
-        checks = [
-            Check("motion in its room", self.outside(newest) is None, found, f"{allowed} (motion.room_m)", to_do),
-            _scatter("motion", 1e3 * max(rest.spread[:3]), 1e3 * section.noise_m, "mm", "motion.noise_m"),
+def _motion_values(section: MotionConfig) -> _InstrumentValues:
+    """Place of a point of the rover, as pose, position or distance, in the axes of the rig [m]."""
+    turned, origin = rotation(section.turn_deg).as_matrix().tolist(), section.origin_m
+    names: Sequence[str] = "xyz"
+    bounds_m, distance = section.room_m, section.measures == "distance"
+    if distance:
+        length = math.hypot(*section.direction)
+        corners = [
+            sum((a - b) * c / length for a, b, c in zip(corner, origin, section.direction, strict=True))
+            for corner in product(*section.room_m)
         ]
-        if len(newest) > 3:
-            scatter_deg = math.degrees(2.0 * max(rest.spread[3:]))
-            checks.append(_scatter("attitude", scatter_deg, section.noise_deg, "deg", "motion.noise_deg"))
-        return checks
+        corners.sort()
+        names, bounds_m = ("distance",), ((corners[0], corners[-1]),)
+    words = "{value:.4g} m, allowed: {0.least:.4g} to {0.most:.4g} ({0.setting}); see its target"
+    place = _ANY._replace(unit="m", setting="motion.room_m", to_do=_POINT, shown=".3f", cause="out of its room")
+    places = [
+        place._replace(item=f"motion {name}", least=least, most=most, detail=f"{name} {words}")
+        for name, (least, most) in zip(names, bounds_m, strict=True)
+    ]
+    jumps = [_JUMP._replace(unit="m", most=JUMP_NOISES * section.noise_m, per_s=FASTEST_MPS)]
+    if section.measures == "pose":
+        words = "quaternion of length {value:.4g}, allowed: 1; see its driver"
+        length_1 = _ANY._replace(item="length of the quaternion", detail=words, cause="no attitude")
+        places.append(length_1.around(1.0, _LENGTH)._replace(to_do="see the instrument's driver"))
+        jumps.append(_turn_limit(section.noise_deg))
 
-    def _in_rig(self, value: Value) -> Value:
-        """Place of the measured point in the axes of the rig [m]."""
+    def placed(value: Value) -> Sequence[float]:
+        if distance:
+            return value
         x, y, z = value[:3]
-        return tuple(
-            [at + row[0] * x + row[1] * y + row[2] * z for at, row in zip(self._origin, self._turned, strict=True)]
-        )
+        at = [at + row[0] * x + row[1] * y + row[2] * z for at, row in zip(origin, turned, strict=True)]
+        return at if len(value) == 3 else [*at, math.hypot(*value[3:7])]
+
+    def step(before: Value, after: Value) -> Sequence[float]:
+        way_m = math.dist(before[:3], after[:3])
+        return (way_m,) if len(after) <= 3 else (way_m, _turn(before[3:], after[3:]))
+
+    def rest(found: RestReadings) -> list[Check]:
+        scatter = [_scatter("motion", 1e3 * max(found.spread[:3]), 1e3 * section.noise_m, "mm", "motion.noise_m")]
+        if len(found.spread) > 3:
+            scatter_deg = math.degrees(2.0 * max(found.spread[3:]))
+            scatter.append(_scatter("attitude", scatter_deg, section.noise_deg, "deg", "motion.noise_deg"))
+        return scatter
+
+    return _InstrumentValues(places, placed, jumps, step, rest)
 
 
-class _ImuValues:
+def _imu_values(section: ImuConfig) -> _InstrumentValues:
     """Specific force and rates of turn: an impact may shake them by any amount within the range of the unit."""
 
-    def __init__(self, section: ImuConfig) -> None:
-        self._section = section
-
-    def outside(self, value: Value) -> Alarm | None:  # noqa: ARG002
-        """Nowhere."""
-        return None
-
-    def jumped(self, before: Value, after: Value, span_s: float) -> Alarm | None:  # noqa: ARG002
-        """Never."""
-        return None
-
-    def checks(self, newest: Value, rest: RestReadings) -> list[Check]:  # noqa: ARG002
+    def rest(found: RestReadings) -> list[Check]:
         """Gravity alone acts, and nothing turns."""
-        section = self._section
-        force, rate = math.hypot(*rest.mean[:3]), math.hypot(*rest.mean[3:])
-        allowed = f"{GRAVITY_MPS2:g} m/s2 within {GRAVITY_SHARE:.0%}"
-        ok = abs(force - GRAVITY_MPS2) <= GRAVITY_SHARE * GRAVITY_MPS2
-        to_do = "keep the rover still; then look at the unit's range and scale in its own software"
-        left_radps = section.bias_radps + section.noise_radps / math.sqrt(rest.readings)
+        still = "keep the rover still; then look at the unit's range and scale in its own software"
+        force = Limit("imu specific force at rest", "m/s2", math.inf, "standard gravity", still, shown=".3f")
+        turned = "keep the rover still; then let the unit find its zero, as its manual says"
+        left_radps = section.bias_radps + section.noise_radps / math.sqrt(found.count)
         most = STILL_RADPS + _NOISES * math.sqrt(3.0) * left_radps
-        return [
-            Check("imu specific force at rest", ok, f"{force:.3f} m/s2", allowed, to_do),
-            Check(
-                "imu rate of turn at rest",
-                rate <= most,
-                f"{rate:.4f} rad/s",
-                f"at most {most:.4f} rad/s (imu.bias_radps)",
-                "keep the rover still; then let the unit find its zero, as its manual says",
-            ),
-        ]
+        rate = Limit("imu rate of turn at rest", "rad/s", most, "imu.bias_radps", turned, shown=".4f")
+        gravity = force.around(GRAVITY_MPS2, GRAVITY_SHARE)
+        return [gravity.check(math.hypot(*found.mean[:3])), rate.check(math.hypot(*found.mean[3:]))]
+
+    return _InstrumentValues((), lambda _: (), (), lambda *_: (), rest)
 
 
-class _JointValues:
-    """Angles of joints [rad]; one without stops (None) turns without end."""
+def _joint_values(section: JointsConfig, config: UncheckedConfig) -> _InstrumentValues:
+    """Angles of joints, within half a turn of 0 [rad]; one without stops turns without end."""
+    encoders = config.encoders
+    stops = {joint.name: joint.stops for joint in tree_on_rig(config.rover_parameters()).joints}
+    margin = BEYOND_STOP_RAD + _NOISES * math.radians(section.noise_deg + section.bias_deg)
+    zeros = [(math.radians(encoder.zero_deg), -1.0 if encoder.reversed else 1.0) for encoder in encoders]
+    place = _ANY._replace(unit="deg", to_do=_STOP, shown=".2f", scale=_DEG, cause="beyond a stop")
+    places = []
+    for encoder in encoders:
+        stop, key = stops.get(encoder.joint), "its stops"
+        if stop is None:
+            stop, key = (-math.inf, math.inf), "it has no stops"
+        least, most = stop[0] - margin, stop[1] + margin
+        allowed = f"{math.degrees(least):.3g} to {math.degrees(most):.3g}"
+        words = f"{encoder.joint[:24]} {{value:.4g}} deg, allowed: {allowed}, its stops; see its zero"
+        places.append(place._replace(item=f"joint {encoder.joint}", least=least, most=most, detail=words, setting=key))
 
-    def __init__(
-        self,
-        section: JointsConfig,
-        encoders: Sequence[JointEncoder],
-        stops: Sequence[tuple[float, float] | None],
-    ) -> None:
-        self._section, self._encoders = section, encoders
-        margin = BEYOND_STOP_RAD + _NOISES * math.radians(section.noise_deg + section.bias_deg)
-        self._ranges = [
-            (-math.inf, math.inf) if stop is None else (stop[0] - margin, stop[1] + margin) for stop in stops
-        ]
-        self._zeros = [math.radians(encoder.zero_deg) for encoder in encoders]
-        self._signs = [-1.0 if encoder.reversed else 1.0 for encoder in encoders]
-        self._step_rad = JUMP_NOISES * math.radians(section.noise_deg)
+    def placed(value: Value) -> Sequence[float]:
+        pairs = zip(value, zeros, strict=True)
+        return [math.remainder(sign * (each - zero), math.tau) for each, (zero, sign) in pairs]
 
-    def outside(self, value: Value) -> Alarm | None:
-        """Beyond a stop."""
-        for encoder, angle, (least, most) in zip(self._encoders, self._angles(value), self._ranges, strict=True):
-            if not least <= angle <= most:
-                allowed = f"{math.degrees(least):.3g} to {math.degrees(most):.3g}"
-                words = (
-                    f"{encoder.joint[:24]} {math.degrees(angle):.4g} deg, allowed: {allowed}, its stops; see its zero"
-                )
-                return _alarm("beyond a stop", angle, least if angle < least else most, words)
-        return None
-
-    def jumped(self, before: Value, after: Value, span_s: float) -> Alarm | None:
+    def step(before: Value, after: Value) -> Sequence[float]:
         """A whole turn more or less is none: an encoder may begin again."""
-        most_rad = FASTEST_RADPS * span_s + self._step_rad
-        for encoder, old, new in zip(self._encoders, before, after, strict=True):
-            if (turn_rad := abs(math.remainder(new - old, math.tau))) > most_rad:
-                words = f"{encoder.joint[:24]} {_jumped(turn_rad, most_rad, 'rad', span_s)}"
-                return _alarm("jumped", turn_rad, most_rad, words)
-        return None
+        return [abs(math.remainder(new - old, math.tau)) for old, new in zip(before, after, strict=True)]
 
-    def checks(self, newest: Value, rest: RestReadings) -> list[Check]:
-        """Each angle between its stops, and how much they scatter."""
-        checks = []
-        to_do = "turn the joint by hand and see its reading; then set zero_deg and reversed of its encoder"
-        for encoder, angle, (least, most) in zip(self._encoders, self._angles(newest), self._ranges, strict=True):
-            free = math.inf in (-least, most)
-            allowed = "any: it has no stops" if free else f"{math.degrees(least):.4g} to {math.degrees(most):.4g} deg"
-            found, ok = f"{math.degrees(angle):.2f} deg", least <= angle <= most
-            checks.append(Check(f"joint {encoder.joint}", ok, found, allowed, to_do))
-        scatter_deg = math.degrees(max(rest.spread))
-        return [*checks, _scatter("joints", scatter_deg, self._section.noise_deg, "deg", "joints.noise_deg")]
+    def rest(found: RestReadings) -> list[Check]:
+        return [_scatter("joints", math.degrees(max(found.spread)), section.noise_deg, "deg", "joints.noise_deg")]
 
-    def _angles(self, value: Value) -> list[float]:
-        """Angle of each joint, within half a turn of 0 [rad]."""
-        return [
-            math.remainder(sign * (each - zero), math.tau)
-            for each, zero, sign in zip(value, self._zeros, self._signs, strict=True)
-        ]
+    jumps = [_turn_limit(section.noise_deg)._replace(item=f"{encoder.joint[:24]} ") for encoder in encoders]
+    return _InstrumentValues(places, placed, jumps, step, rest)
 
 
-def _alarm(cause: str, value: float, limit: float, words: str) -> Alarm:
-    return Alarm(Fault.MEASURED_MOTION, value, limit, words, cause=cause)
-
-
-def _jumped(found: float, most: float, unit: str, span_s: float) -> str:
-    return f"jumped by {found:.3g} {unit} in {1e3 * span_s:.0f} ms, allowed: {most:.2g}; see its view and mounting"
+def _turn_limit(noise_deg: float) -> Limit:
+    """How far a body or a joint turns from one reading to the next [rad]."""
+    return _JUMP._replace(unit="rad", most=JUMP_NOISES * math.radians(noise_deg), per_s=FASTEST_RADPS)
 
 
 def _scatter(what: str, found: float, noise: float, unit: str, key: str) -> Check:
     """How much readings at rest scatter, against the noise of the config."""
-    most = SPREAD_NOISES * noise
-    allowed = f"at most {most:.3g} {unit} ({SPREAD_NOISES:g} times {key})"
     to_do = f"keep the rover still; if it is, set {key} to what the instrument has"
-    return Check(f"scatter of the {what} at rest", found <= most, f"{found:.3g} {unit}", allowed, to_do)
+    most, words = SPREAD_NOISES * noise, f"{SPREAD_NOISES:g} times {key}"
+    return Limit(f"scatter of the {what} at rest", unit, most, words, to_do, shown=".3g").check(found)
 
 
 def _turn(before: Value, after: Value) -> float:

@@ -1,24 +1,43 @@
-"""The only path from set-points to devices: it keeps every command within the limits."""
+"""The only path from set-points to devices: it keeps every command within the limits.
+
+An angle of a driven joint that is asked for may jump: it is then approached within rate and acceleration, and met
+without overshoot. That only delays a command. One out of its range, or that changes faster than its joint may turn, is
+out of limit.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from drivers.messages import JointSample, ValveSet
 from hil.config.schema.equipment import LimitsConfig
+from hil.config.schema.servos import DrivenJoint
 from hil.messages.fault import CLAMPS_ALLOWED, Alarm, Fault
 from hil.messages.layout import ROLES
-from hil.messages.stages import Command, SetPoints, Tick
-from hil.safety.joint_safety import LimitedAngles, ServoLimiter, clamped_to
+from hil.messages.stages import ByServo, Command, SetPoints, Tick
 from hil.safety.monitor import SafetyMonitor
 
 if TYPE_CHECKING:
     from hil.config.rig import Rig
 
 _SECOND_NS = 1_000_000_000
-_NO_SERVOS = LimitedAngles((), cut=False)
+# Rounding of sums of steps: an angle [rad], and a share of a limit.
+_ROUNDED_RAD, _ROUNDED = 1e-9, 1.0 + 1e-6
+
+
+class _LimitedAngles(NamedTuple):
+    """What may go out to the servos."""
+
+    angle_rad: ByServo  #: (servos,) to hold
+    cut: bool  #: servo output zero
+    clamped: bool = False  #: what was asked for is out of limit
+    finite: bool = True  #: what was asked for are numbers; if not, all joints hold
+
+
+_NO_SERVOS = _LimitedAngles((), cut=False)
 
 
 class Limiter:
@@ -177,3 +196,77 @@ class _ValveLimiter:
 def one_way_each(valves: ValveSet) -> ValveSet:
     """The same valves, but both off for a cylinder that was to extend and retract at the same time."""
     return tuple((extend and not retract, retract and not extend) for extend, retract in valves)
+
+
+class ServoLimiter:
+    """One call each tick."""
+
+    def __init__(self, joints: Sequence[DrivenJoint], rate_hz: float) -> None:
+        self._joints, self._period_s = joints, 1.0 / rate_hz
+        self._angles: ByServo = tuple([joint.start_rad for joint in joints])
+        self._speeds = [0.0] * len(joints)
+        self._asked: ByServo = ()
+        self._powered = False
+
+    def limited(self, periods: int, asked: ByServo, measured: JointSample | None, *, cut: bool) -> _LimitedAngles:
+        """The command of a tick.
+
+        Args:
+            periods: of the loop since the last call: a skipped one is time, too.
+            asked: (servos,) angles [rad]; empty: each joint stops, and holds.
+            measured: newest sample; before the first its angles are not numbers, and the servos stay cut, as they do
+                until they have confirmed a cut.
+            cut: the servos are to be cut.
+        """
+        # a device accepts angles only after a cut, which its first confirmation shows that it has had
+        confirmed = measured is not None and measured.acknowledged_ns >= 0
+        known = confirmed and measured is not None and math.isfinite(sum(measured.angle_rad))
+        if cut or not (self._powered or known):
+            self._powered = False
+            return _LimitedAngles(self._angles, cut=True)
+        if not self._powered and measured is not None:
+            self._powered, self._asked, self._speeds = True, (), [0.0] * len(self._joints)
+            each = zip(measured.angle_rad, self._joints, strict=True)
+            self._angles = tuple([clamped_to(angle, one.low_rad, one.high_rad) for angle, one in each])
+        finite = math.isfinite(sum(asked))
+        if not finite:
+            asked = ()
+        span_s, before, out, clamped = periods * self._period_s, self._asked or asked, [], False
+        for i, joint in enumerate(self._joints):
+            last, speed = self._angles[i], self._speeds[i]
+            change = joint.acceleration_radps2 * span_s
+            if asked:
+                wish = clamped_to(asked[i], joint.low_rad, joint.high_rad)
+                asked_speed = (asked[i] - before[i]) / span_s
+                clamped = (
+                    clamped or abs(wish - asked[i]) > _ROUNDED_RAD or abs(asked_speed) > joint.rate_radps * _ROUNDED
+                )
+                angle = _towards(wish, asked_speed, last, speed, joint, span_s)
+            else:
+                angle = last + (speed - clamped_to(speed, -change, change)) * span_s
+            angle = clamped_to(angle, joint.low_rad, joint.high_rad)
+            self._speeds[i] = (angle - last) / span_s
+            out.append(angle)
+        self._angles, self._asked = tuple(out), asked
+        return _LimitedAngles(self._angles, False, clamped, finite)
+
+
+def _towards(wish: float, asked_speed: float, last: float, speed: float, joint: DrivenJoint, span_s: float) -> float:
+    """The next angle on the way to one that moves: it, if the joint may be there, or as far as it may."""
+    rate, change = joint.rate_radps, joint.acceleration_radps2 * span_s
+    straight = (wish - last) / span_s
+    if abs(straight) <= rate * _ROUNDED and abs(straight - speed) <= change * _ROUNDED:
+        return wish
+    # what it lags behind is made up for by a speed from which it can come down in time
+    asked_speed = clamped_to(asked_speed, -rate, rate)
+    behind = wish - asked_speed * span_s - last
+    closing = math.sqrt(0.25 * change * change + 2.0 * joint.acceleration_radps2 * abs(behind)) - 0.5 * change
+    wanted = clamped_to(asked_speed + math.copysign(closing, behind), -rate, rate)
+    return last + clamped_to(wanted, speed - change, speed + change) * span_s
+
+
+def clamped_to(value: float, lowest: float, highest: float) -> float:
+    """The nearest value in a range; NaN stays NaN. Comparing takes half the time of min and max."""
+    if value < lowest:
+        return lowest
+    return highest if value > highest else value

@@ -6,20 +6,23 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from drivers.messages import DriveSample
 from hil.config.rig_setup import full_scales, noises
-from hil.config.schema.equipment import LimitsConfig
 from hil.config.schema.rover import tree_on_rig
-from hil.config.schema.sensors import DaqConfig
-from hil.messages.fault import BAD_TICKS_ALLOWED, Alarm, Event, Fault
+from hil.messages.fault import Alarm, Event, Fault
 from hil.messages.operator_input import ClearFault, EStop, RefusedCommands
 from hil.messages.stages import IDLE_STATE, Command, Estimate, Prediction, Samples
 from hil.residuals.judgement import TickResiduals
-from hil.safety.arming import age_limits, alarms
-from hil.safety.device_monitors import BlockMonitor, MeasuredMonitor, SpeedMonitor, ValveMonitor
+from hil.safety.device_monitors import (
+    BlockMonitor,
+    FiniteMonitor,
+    MeasuredMonitor,
+    ServoMonitor,
+    SpeedMonitor,
+    ValveMonitor,
+)
 from hil.safety.fault_table import FAULT_TABLE, warnings_for
 from hil.safety.instrument_monitor import InstrumentMonitor, InstrumentSource
-from hil.safety.joint_safety import ServoMonitor
+from hil.safety.limits import age_limits, alarms, finite_limit
 from models.rover.locks import hanging
 from models.validity import VALIDITIES
 
@@ -46,17 +49,15 @@ class SafetyMonitor:
         free = [name for name in hanging(tree_on_rig(config.rover_parameters())) if name not in config.driven]
         #: key, and name of each joint that nothing holds, a likely cause of what the rover does; "": there are none
         self.hanging = f"rover.locks: nothing holds {', '.join(free)}" if free else ""
-        frozen, key = _still_allowed(config.daq, config.rig, limits), "limits.frozen_samples"
-        self._daq = BlockMonitor("DAQ", layout.channels, frozen, key)
-        frozen, key = _loads_still_allowed(rig), "limits.loads_frozen_samples"
-        self._loads = BlockMonitor("load channels", layout.loads, frozen, key)
+        self._daq = BlockMonitor("daq", layout.channels, _still_allowed(rig, "daq"))
+        self._loads = BlockMonitor("loads", layout.loads, _still_allowed(rig, "loads"))
         self._ages = [(limit.quantity, limit.most, limit) for limit in age_limits(limits, layout.links).values()]
         self._valves, self._servos = ValveMonitor(rig), ServoMonitor(rig)
         monitors = MeasuredMonitor(layout, limits), self._servos
         self._watching = [monitor for monitor in monitors if monitor.watched]
         self._residuals = TickResiduals(config.residuals, layout, rig.rate_hz)
         self.instruments = InstrumentMonitor([InstrumentSource(role, config) for role in layout.instruments])
-        self._answered_ns, self._bad_answers = -1, 0
+        self._answered_ns, self._finite = -1, FiniteMonitor(finite_limit("drives: wheel speeds"))
         self._speeds = SpeedMonitor(layout.wheels, config.drives.full_torque_rad)
         self._announce, self._only_recorded = announce, warnings_for(rig)
         self._held_ns = -1  # the last command was given in Safe with nothing armed: its time; else -1
@@ -134,7 +135,8 @@ class SafetyMonitor:
         if estimate.loads is not None and samples.load_blocks:
             yield from self._loads.alarms(samples.load_blocks, samples.load_gap, estimate.loads)
         if samples.drives.t_ns != self._answered_ns:  # in most ticks there is no new answer
-            yield from self._of_speeds(samples.drives)
+            self._answered_ns, drives = samples.drives.t_ns, samples.drives
+            yield from filter(None, (self._speeds.check(drives), self._finite.check(sum(drives.speed_radps))))
         for monitor in self._watching:  # before the twin, which a wrong reading makes wrong
             yield from monitor.alarms(samples)
         if not prediction.finite:
@@ -151,38 +153,17 @@ class SafetyMonitor:
         if self._residuals.watched and (wrong := self._residuals.check(estimate, prediction)):
             yield Alarm(Fault.IMPLAUSIBLE_VALUE, wrong.value, wrong.limit, wrong.short())
 
-    def _of_speeds(self, drives: DriveSample) -> Iterator[Alarm]:
-        """A wheel that does not turn, and answers in a row with a speed that is not finite."""
-        self._answered_ns = drives.t_ns
-        if standing := self._speeds.check(drives):
-            yield standing
-        self._bad_answers = 0 if math.isfinite(sum(drives.speed_radps)) else self._bad_answers + 1
-        if self._bad_answers > BAD_TICKS_ALLOWED:
-            detail = f"drives: wheel speeds that are not finite in {self._bad_answers} answers in a row"
-            yield Alarm(Fault.SAMPLE_NOT_FINITE, math.nan, BAD_TICKS_ALLOWED, detail)
 
+def _still_allowed(rig: Rig, link: str) -> list[float]:
+    """Number of equal samples in a row from which each channel counts as frozen; infinity: not checked.
 
-def _still_allowed(daq: DaqConfig | None, kind: str, limits: LimitsConfig) -> list[float]:
-    """Number of equal samples in a row from which each channel counts as frozen; infinity: not checked."""
-    if daq is None:
-        return []
-    noise_V = [channel.noise_V for channel in daq.channels]
-    return _frozen_from(kind, limits.frozen_samples, noise_V, 2.0 * daq.range_V / 2**daq.bits)
-
-
-def _loads_still_allowed(rig: Rig) -> list[float]:
-    """The same of each load channel."""
-    config, loads = rig.config, rig.config.loads
-    if loads is None:
-        return []
-    steps = (noises(config) / (2.0 * full_scales(config) / 2**loads.bits)).tolist()
-    return _frozen_from(config.rig, config.limits.loads_frozen_samples, steps, 1.0)
-
-
-def _frozen_from(kind: str, count: int, noise_V: Sequence[float], step_V: float) -> list[float]:
-    """A simulated sensor with almost no noise may correctly stay constant.
-
-    A real one always has noise, whatever noise the config gives the simulated one.
+    A simulated sensor with almost no noise may correctly stay constant. A real one always has noise, whatever noise the
+    config gives the simulated one.
     """
-    checked = [kind == "real" or noise >= LEAST_NOISE_STEPS * step_V for noise in noise_V]
-    return [count if count and one else math.inf for one in checked]
+    config, daq, loads, steps = rig.config, rig.config.daq, rig.config.loads, list[float]()
+    count = config.limits.frozen_samples if link == "daq" else config.limits.loads_frozen_samples
+    if link == "daq" and daq is not None:
+        steps = [channel.noise_V / (2.0 * daq.range_V / 2**daq.bits) for channel in daq.channels]
+    elif link == "loads" and loads is not None:
+        steps = (noises(config) / (2.0 * full_scales(config) / 2**loads.bits)).tolist()
+    return [count if count and (config.rig == "real" or noise >= LEAST_NOISE_STEPS) else math.inf for noise in steps]

@@ -20,7 +20,7 @@ from hil.messages.fault import Fault
 from hil.processes.disturbances import INTERRUPTED, LONG, longest_near
 from hil.processes.watchdog import KEPT
 from hil.recording import TrialRecord, read_trial
-from hil.safety.arming import STANDING_RADPS
+from hil.safety.limits import STANDING_RADPS
 
 # Growth since the first minute that is allowed: memory is counted in pages, and one run is not as another.
 GROWTH_MB = 8.0

@@ -31,16 +31,16 @@ class Access(Protocol):
 
     def states(self) -> Sequence[ControllerState]:
         """State of each motor controller of the drives or servos requested last, as reported so far."""
+        return ()
 
     @property
     def filter_delay_ms(self) -> float:
         """Delay of the converters' filter, as reported by the device [ms]."""
+        return 0.0
 
 
 class _VirtualAccess(Access):
     """A simulated rig in this process."""
-
-    filter_delay_ms = 0.0
 
     def __init__(self, rig: Rig) -> None:
         self._simulated_rig = build_simulated_rig(rig)
@@ -53,10 +53,6 @@ class _VirtualAccess(Access):
     def go_on(self) -> int:
         """One tick."""
         return self._clock.next().t_ns
-
-    def states(self) -> Sequence[ControllerState]:
-        """There are no controllers."""
-        return ()
 
 
 class DirectAccess(Access):

@@ -26,8 +26,16 @@ from hil.estimation.estimator import ZERO_TIME_S, Estimator
 from hil.messages.fault import Check
 from hil.messages.layout import ROLES, Layout
 from hil.messages.stages import Samples
-from hil.safety.arming import NO_ANSWER, age_limits, confirmed_check, limit_checks, sensor_limits, standing_limit
-from hil.safety.device_monitors import MeasuredMonitor
+from hil.safety.arming import NO_ANSWER, confirmed_check
+from hil.safety.limits import (
+    Limit,
+    age_limits,
+    limit_checks,
+    power_limits,
+    pressure_limits,
+    sensor_limits,
+    standing_limit,
+)
 
 # Sensors are measured for so long [ns], and their rate may seem to differ by this share: blocks arrive unevenly.
 LOOK_NS = 1_500_000_000
@@ -82,25 +90,28 @@ def couplings(rig: Rig, blocks: Sequence[DaqBlock]) -> list[Check]:
 
 def check_drives(rig: Rig, access: Access) -> list[Check]:
     """Every controller, with a cut commanded and wheels at rest. Raises DeviceError."""
-    sample, confirmed, health, states = answer_to_stop("drives", rig, access)
+    sample, checks = motor_checks("drives", "speeds", rig, access, rig.config.drives.on_cut)
+    power = limit_checks(power_limits(rig.layout, rig.limits), sample.power)
+    return [*checks, *limit_checks([standing_limit(rig)], sample.speed_radps), *power]
+
+
+def motor_checks(link: str, values: str, rig: Rig, access: Access, on_cut: str) -> tuple[Any, list[Check]]:
+    """The newest sample of drives or servos, and the checks of their controllers, which are cut. Raises DeviceError."""
+    sample, confirmed, health, states = answer_to_stop(link, rig, access)
     if sample is None:
-        raise DeviceError(f"{health.device}: no speeds within {ANSWER_NS * 1e-9:g} s")
+        raise DeviceError(f"{health.device}: no {values} within {ANSWER_NS * 1e-9:g} s")
     checks = [
         opened(health, f"{len(states)} controllers" if states else health.detail),
-        confirmed_check("drives cut", confirmed, allowed="confirmed by all of them"),
-        *limit_checks([standing_limit(rig)], sample.speed_radps),
-        *MeasuredMonitor(rig.layout, rig.limits).power_checks(sample.power),
+        confirmed_check(f"{link} cut", confirmed, allowed="confirmed by all of them"),
         *map(controller_check, states),
         *identity_checks(health),
     ]
-    if rig.config.rig != "simulated" and rig.config.devices and rig.config.devices.drives:
-        checks += link_rate(rig, "drives", health)
-        checks.append(
-            Check("at the cut", True, rig.config.drives.on_cut, "what is set in the controllers (drives.on_cut)")
-        )
+    if rig.config.rig != "simulated" and rig.config.devices and getattr(rig.config.devices, link):
+        checks += link_rate(rig, link, health)
+        checks.append(Check(f"{link} at the cut", True, on_cut, f"what is set in the controllers ({link}.on_cut)"))
     if health.e_stop:
-        checks.append(Check("emergency stop of the drives", False, "pressed", "released", RELEASE))
-    return checks
+        checks.append(Check(f"emergency stop of the {link}", False, "pressed", "released", RELEASE))
+    return sample, checks
 
 
 def check_valves(rig: Rig, access: Access) -> list[Check]:
@@ -110,7 +121,7 @@ def check_valves(rig: Rig, access: Access) -> list[Check]:
     checks = [
         opened(health),
         confirmed_check("valves", confirmed, f"{safe}, confirmed", f"{safe}, confirmed"),
-        *(MeasuredMonitor(rig.layout, rig.limits).pressure_checks(sample) if sample else ()),
+        *limit_checks(pressure_limits(rig.layout, rig.limits), sample),
         Check(
             "pressures",
             True,
@@ -149,10 +160,8 @@ def answer_to_stop(link: str, rig: Rig, access: Access) -> tuple[Any, bool, Heal
 
 def link_rate(rig: Rig, link: str, health: Health) -> list[Check]:
     """The rounds a second that a link makes, where it counts them."""
-    check = (
-        rate_check(rig.config.devices, rig.config.rig, link, health.rate_hz) if rig.config.rig != "simulated" else None
-    )
-    return [check] if check else []
+    check = rate_check(rig.config.devices, rig.config.rig, link, health.rate_hz)
+    return [check] if check and rig.config.rig != "simulated" else []
 
 
 class _DaqBlocks(NamedTuple):
@@ -216,12 +225,8 @@ def rate_checks(item: str, blocks: Sequence[DaqBlock], wanted_hz: float, key: st
     """Whether blocks have the rate [Hz] of a config key, shown with so many digits; no check: it is not known."""
     if (rate_hz := sample_rate_hz(blocks)) is None:
         return []
-    ok = abs(rate_hz / wanted_hz - 1.0) <= RATE_OFF
-    found, allowed = (
-        f"{rate_hz:.{digits}f} Hz, from the arrival of blocks",
-        f"{wanted_hz} Hz within {RATE_OFF:.0%} ({key})",
-    )
-    return [Check(item, ok, found, allowed, f"set {key} to a rate that the device has")]
+    limit = Limit(item, "Hz", math.inf, key, f"set {key} to a rate that the device has").around(wanted_hz, RATE_OFF)
+    return [limit.check(rate_hz, f"{rate_hz:.{digits}f} Hz, from the arrival of blocks")]
 
 
 def in_kPa(layout: Layout, pressure_Pa: Sequence[tuple[float, float]]) -> str:
@@ -324,17 +329,12 @@ def _channels(rig: Rig, readings: np.ndarray[tuple[int, int], np.dtype[np.float6
     to_do = f"look for a broken wire, or choose a larger {setting}"
     means, noise = readings.mean(axis=0).tolist(), readings.std(axis=0).tolist()
     full = (0.99 * full_scales(rig.config)).tolist()
+    each = zip(rig.layout.loads, rig.layout.units_of("loads"), means, noise, full, strict=True)
     return [
-        Check(
-            f"load channel {name}",
-            abs(mean) <= most,
-            f"{mean:.4g} {unit}, noise {spread:.2g} {unit}",
-            f"within {most:.4g} {unit}, 99 % of {setting}",
-            to_do,
+        Limit(f"load channel {name}", unit, most, f"99 % of {setting}", to_do, least=-most).check(
+            mean, f"{mean:.4g} {unit}, noise {spread:.2g} {unit}"
         )
-        for name, unit, mean, spread, most in zip(
-            rig.layout.loads, rig.layout.units_of("loads"), means, noise, full, strict=True
-        )
+        for name, unit, mean, spread, most in each
     ]
 
 

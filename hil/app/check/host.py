@@ -7,7 +7,7 @@ from pathlib import Path
 
 from drivers.checks import ALLOWED_LOAD, rate_key
 from drivers.device_sections import ValvesSection
-from drivers.driver_type import LineLoad, RigSetup
+from drivers.driver_type import RigSetup
 from drivers.registry import driver_of, valves_driver
 from hil.app.run_loop import rights_wanted
 from hil.config import Config
@@ -21,6 +21,7 @@ from hil.operator.telemetry import open_publisher
 from hil.realtime import rights
 from hil.realtime.rights import LIMITS_FILE
 from hil.safety.arming import disk_check
+from hil.safety.limits import Limit
 
 # Files of the rig's computer (docs/how-to/bring-up.md), and what each is for.
 RULES = Path("/etc/udev/rules.d/99-rover-hil.rules"), "serial adapters: rights, quick answers, no sleep"
@@ -86,9 +87,16 @@ def bus_loads(devices: DevicesConfig | None, setup: RigSetup) -> list[Check]:
     checks = []
     for section in devices.sections() if devices else ():
         driver = driver_of(section)
-        checks += [_load(load) for load in driver.line_loads(section, setup)]
+        for load in driver.line_loads(section, setup):
+            to_do = "raise the baud rate of the line, or ask its devices less often (rate_hz)"
+            share = Limit(
+                f"bus load of {load.port or 'a line'}", "%", ALLOWED_LOAD, "of its line time", to_do, scale=100
+            )
+            checks.append(share._replace(shown=".0f").check(load.share))
         if (busy := driver.busy(section, setup)) is not None:
-            checks.append(_busy(section.role, busy, rate_key(section.role)))
+            key, words = rate_key(section.role), f"{busy:.0%} of its time, including the pauses of its devices"
+            whole = Limit(f"worker of the {section.role}", "%", 1.0, f"or it is slower than {key}", f"lower {key}")
+            checks.append(whole._replace(scale=100.0).check(busy, words))
     return checks
 
 
@@ -106,10 +114,10 @@ def cut_latency(rig: Rig, filter_delay_ms: float = 0.0) -> list[Check]:
     if parts is None:
         return [Check("cut: in all, at worst", True, "not known", f"the driver {drives.driver} does not report it")]
     checks = [Check(f"cut: {part.name}", True, f"{part.ms:.2f} ms", part.source) for part in parts]
-    total_ms, allowed_ms = sum(part.ms for part in parts), DEAD_MAN_NS * 1e-6
-    allowed = f"at most {allowed_ms:g} ms, after which a dead-man would cut; about 1 % of peak force for each"
+    words = "after which a dead-man would cut; about 1 % of peak force for each"
     to_do = "shorten the longest part above: a faster line (baud), shorter blocks of samples (daq.block_ms)"
-    return [*checks, Check("cut: in all, at worst", total_ms <= allowed_ms, f"{total_ms:.2f} ms", allowed, to_do)]
+    total = Limit("cut: in all, at worst", "ms", DEAD_MAN_NS * 1e-6, words, to_do, shown=".2f")
+    return [*checks, total.check(sum(part.ms for part in parts))]
 
 
 def actuation(valves: ValvesSection | None, setup: RigSetup) -> list[Check]:
@@ -119,17 +127,3 @@ def actuation(valves: ValvesSection | None, setup: RigSetup) -> list[Check]:
     one_ms, all_ms = (time_s * 1e3 for time_s in times_s)
     found = f"one valve {one_ms:.0f} ms, all and the regulators {all_ms:.0f} ms"
     return [Check("valves: command to answer, at worst", True, found, "devices.valves.baud sets it")]
-
-
-def _load(load: LineLoad) -> Check:
-    allowed = f"at most {ALLOWED_LOAD:.0%} of its line time"
-    to_do = "raise the baud rate of the line, or ask its devices less often (rate_hz)"
-    return Check(
-        f"bus load of {load.port or 'a line'}", load.share <= ALLOWED_LOAD, f"{load.share:.0%}", allowed, to_do
-    )
-
-
-def _busy(link: str, busy: float, key: str) -> Check:
-    found = f"{busy:.0%} of its time, including the pauses of its devices"
-    allowed = f"at most 100%, or it is slower than {key}"
-    return Check(f"worker of the {link}", busy <= 1.0, found, allowed, f"lower {key}")

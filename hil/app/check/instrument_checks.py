@@ -1,9 +1,4 @@
-"""Compares what an instrument of motion reports with the config.
-
-Compares the state of the servos with the config: a cut is confirmed, and the joints are where they may be.
-
-The camera of a config, as far as it can be asked without a run, and its trigger line.
-"""
+"""Compares what servos, instruments of motion, and the camera report without a run with the config."""
 
 from __future__ import annotations
 
@@ -13,25 +8,18 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from drivers.interfaces import DeviceError, Health, Source
-from drivers.messages import CAMERA_TRIGGER, JointSample, Reading
+from drivers.messages import CAMERA_TRIGGER, Reading
 from drivers.registry import servos_driver
 from hil.app.camera.capture import CameraError, GrantedFormat, granted, present
 from hil.app.check.access import Access
-from hil.app.check.device_checks import (
-    ANSWER_NS,
-    RELEASE,
-    answer_to_stop,
-    controller_check,
-    identity_checks,
-    link_rate,
-    opened,
-)
+from hil.app.check.device_checks import identity_checks, motor_checks, opened
 from hil.config.rig import Rig
 from hil.config.schema.devices import DevicesConfig
 from hil.config.schema.sensors import CameraConfig
 from hil.messages.fault import Check
 from hil.messages.layout import ROLES
-from hil.safety.arming import confirmed_check
+from hil.safety.instrument_monitor import readings_limits
+from hil.safety.limits import Limit, joint_limits, limit_checks
 
 # Readings are looked at for so long [ns].
 LOOK_NS = 1_000_000_000
@@ -51,18 +39,14 @@ def check_instrument(role: str, rig: Rig, access: Access) -> list[Check]:
         found = f"{len(readings)} readings in {LOOK_NS * 1e-9:g} s"
         raise DeviceError(f"{health.device}: {found} ({health.detail}); is it connected, and does it measure?")
     section, channels = rig.config.instruments[role], rig.layout.parts(role)
+    age, *_ = readings_limits(role, section.stale_ms, section.frozen_readings)
+    age = age._replace(item=f"{item}: age", setting=f"{age.setting}; {role}.delay_ms is {section.delay_ms:g}")
     age_ms = statistics.median((reading.arrived_ns - reading.t_ns) * 1e-6 for reading in readings)
     return [
         opened(health),
         *identity_checks(health),
         _rate(role, readings, section.rate_hz),
-        Check(
-            f"{item}: age",
-            age_ms <= section.stale_ms,
-            f"{age_ms:.1f} ms on arrival",
-            f"at most {section.stale_ms:g} ms ({role}.stale_ms); {role}.delay_ms is {section.delay_ms:g}",
-            f"look for what delays the readings, or raise {role}.stale_ms",
-        ),
+        age.check(age_ms, f"{age_ms:.1f} ms on arrival"),
         _measured(role, readings, channels),
         Check(f"{item}: newest", True, _in_words(role, readings[-1], channels), "as it is; look whether it can be"),
     ]
@@ -87,14 +71,9 @@ def _rate(role: str, readings: Sequence[Reading], wanted_hz: float) -> Check:
     rate_hz = (last.sequence - first.sequence) * 1e9 / max(last.t_ns - first.t_ns, 1)
     lost = last.sequence - first.sequence + 1 - len(readings)
     found = f"{rate_hz:.1f} a second, {lost} of {len(readings) + lost} lost"
-    key = f"{role}.rate_hz"
-    return Check(
-        f"{ROLES[role].says}: rate",
-        abs(rate_hz / wanted_hz - 1.0) <= RATE_OFF,
-        found,
-        f"{wanted_hz:g} within {RATE_OFF:.0%} ({key})",
-        f"set {key} to what the instrument delivers, or the instrument to {key}",
-    )
+    key, item = f"{role}.rate_hz", f"{ROLES[role].says}: rate"
+    row = Limit(item, "Hz", math.inf, key, f"set {key} to what the instrument delivers, or the instrument to {key}")
+    return row.around(wanted_hz, RATE_OFF).check(rate_hz, found)
 
 
 def _measured(role: str, readings: Sequence[Reading], channels: Sequence[str]) -> Check:
@@ -121,40 +100,16 @@ def _in_words(role: str, reading: Reading, channels: Sequence[str]) -> str:
 
 
 def check_servos(rig: Rig, access: Access) -> list[Check]:
-    """Every controller, with a cut commanded. Raises DeviceError."""
+    """Every controller, with a cut commanded, and its joints where they may be. Raises DeviceError."""
     config = rig.config
-    sample, confirmed, health, states = answer_to_stop("servos", rig, access)
-    if sample is None:
-        raise DeviceError(f"{health.device}: no angles within {ANSWER_NS * 1e-9:g} s")
-    checks = [
-        opened(health, f"{len(states)} controllers" if states else health.detail),
-        confirmed_check("servos cut", confirmed, allowed="confirmed by all of them"),
-        *_angles(rig, sample),
-        *map(controller_check, states),
-        *identity_checks(health),
-    ]
-    if config.rig != "simulated" and config.devices and (given := config.devices.servos) and config.servos:
+    sample, checks = motor_checks("servos", "angles", rig, access, config.servos.on_cut if config.servos else "")
+    checks += limit_checks(joint_limits(rig, powered=True), sample)
+    if config.rig != "simulated" and config.devices and (given := config.devices.servos):
         _, timeout_ms = servos_driver(given).timeout(given)
-        checks += link_rate(rig, "servos", health)
-        words = "what is set in the controllers (servos.on_cut)"
-        checks.append(Check("servos at the cut", True, config.servos.on_cut, words))
         checks.append(Check("dead-man of the servos", True, f"{timeout_ms:g} ms", "the controllers' own time-out"))
         if getattr(given, "start", ""):
             words = "devices.servos.start left out, once the joints were put at their start and confirmed"
             checks.append(Check("start of the joints", True, "confirmed: a lost counter is loaded", words))
-    if health.e_stop:
-        checks.append(Check("emergency stop of the servos", False, "pressed", "released", RELEASE))
-    return checks
-
-
-def _angles(rig: Rig, sample: JointSample) -> list[Check]:
-    """Whether each joint is where it may be: otherwise its zero is wrong, or it was moved by hand."""
-    checks = []
-    to_do = "compare with a protractor; correct zero, gear or reversed in devices.servos, or move the joint"
-    for joint, angle in zip(rig.config.driven_joints, sample.angle_rad, strict=True):
-        ok, what = joint.beyond(angle) <= joint.outside_rad, "way" if joint.slides else "angle"
-        allowed = f"{joint.range_words()}, where the joint really is"
-        checks.append(Check(f"{what} of {joint.name}", ok, joint.words(angle), allowed, to_do))
     return checks
 
 

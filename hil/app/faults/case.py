@@ -9,10 +9,13 @@ from typing import Any
 
 from drivers.interfaces import DeviceError
 from hil.config import Config
-from hil.safety.fault_table import FAULT_TABLE
+from hil.messages.fault import STOP_WRITTEN_NS
+from hil.safety.fault_table import FAULT_TABLE, ReactionTimes, bound_ms
 
 # The levels at which a case runs.
 LOCKSTEP, VIRTUAL_TIME, PROCESSES, NO_RUN = "lockstep", "virtual time", "processes", "no run"
+# From the decision to stop a link to the last byte of its stop frames [ms].
+STOP_MS = STOP_WRITTEN_NS * 1e-6
 # A trial in real time may end by itself before its signal, as on a busy machine: it is made so often at most.
 TRIES = 3
 
@@ -64,6 +67,39 @@ class ExpectedOutcome:
     unchanged: bool = False
     goes_on: bool = False
     refused_with: str = ""
+
+
+def expect(*rows: int, detect_ms: float | None = None, react_ms: float | None = None, **more: Any) -> ExpectedOutcome:
+    """What must come of a case, by the rows of the fault table of which one is noticed first."""
+    return ExpectedOutcome(frozenset(rows), detect_ms, react_ms, **more)
+
+
+def within(
+    times: ReactionTimes,
+    row: int,
+    *also: int,
+    device: str = "",
+    late_ms: float = 0.0,
+    stop_ms: float | None = STOP_MS,
+    own_ms: float = 0.0,
+    **more: Any,
+) -> ExpectedOutcome:
+    """Noticed within the bound of a row of the fault table, and stopped by the cut that follows.
+
+    Args:
+        times: of the rig.
+        row: as which it is noticed, and whose bound holds.
+        also: other rows as which it may be noticed.
+        device: link, where the bound is that of one.
+        late_ms: from the injection until its effect begins [ms].
+        stop_ms: from the detection until everything is stopped [ms]; None: the run is only marked, or stops otherwise.
+        own_ms: time-out of a device that takes no command any more [ms].
+        more: of `ExpectedOutcome`.
+    """
+    detect_ms = bound_ms(row, times, device) + late_ms
+    return expect(
+        row, *also, detect_ms=detect_ms, react_ms=None if stop_ms is None else max(detect_ms + stop_ms, own_ms), **more
+    )
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,12 @@ from functools import partial
 from pathlib import Path
 
 from hil.app.faults import lockstep_cases
-from hil.app.faults.case import PROCESSES, Case, ExpectedOutcome, InjectionOutcome
+from hil.app.faults.case import PROCESSES, Case, ExpectedOutcome, InjectionOutcome, within
 from hil.app.faults.lockstep import LockstepRun
-from hil.app.resident import RunOutcome
 from hil.app.run import run_experiment
 from hil.config import Config
 from hil.messages.fault import Fault
-from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
+from hil.safety.fault_table import ReactionTimes
 
 # Sizes of the file system [MB]: too small to be armed; enough until it is filled up.
 SMALL_MB, ENOUGH_MB = 50, 40
@@ -42,9 +41,7 @@ def cannot_mount() -> str:
 def disk_cases(config: Config) -> Iterator[Case]:
     """A full disk before arming and in the run-up."""
     row, at_s = Fault.DISK_FULL, FULL_TICK / config.loop.rate_hz
-    bound_ms = FAULT_TABLE[row].bound_for(ReactionTimes(config))
-    during = ExpectedOutcome(frozenset({row}), bound_ms, bound_ms)
-    before = ExpectedOutcome(refused=True)
+    during, before = within(ReactionTimes(config), row, stop_ms=0.0), ExpectedOutcome(refused=True)
     yield Case(row, "full before the run", "disk", "idle", PROCESSES, config, run_case, SMALL_MB, expected=before)
     yield Case(row, "full during the run", "disk", "run_up", PROCESSES, config, run_case, ENOUGH_MB, at_s, during)
 
@@ -60,13 +57,6 @@ def run_case(case: Case) -> InjectionOutcome:
         return InjectionOutcome(wrong=((said or ["it ended without a word"])[-1],))
     found = json.loads(done.stdout)
     return InjectionOutcome(**{**found, "wrong": tuple(found["wrong"])})
-
-
-def _refused(done: RunOutcome) -> InjectionOutcome:
-    """The disk is full before the run: it is not armed."""
-    reasons = "; ".join(done.summary["reasons"])
-    wrong = () if done.exit_code == _REFUSED and "disk space" in reasons else (f"it was armed: {reasons}",)
-    return InjectionOutcome(wrong=wrong, remark="arming refused")
 
 
 def fill_up(ballast: Path, run: LockstepRun | None = None) -> None:  # noqa: ARG001
@@ -88,7 +78,10 @@ def run_on_small_disk(folder: str, kind: str) -> None:
     run = place / "run"
     run.mkdir()
     if case.expected.refused:
-        outcome = _refused(run_experiment(case.config, run, lambda _: None, figure=False, one_of_many=True))
+        done = run_experiment(case.config, run, lambda _: None, figure=False, one_of_many=True)
+        reasons = "; ".join(done.summary["reasons"])
+        wrong = () if done.exit_code == _REFUSED and "disk space" in reasons else (f"it was armed: {reasons}",)
+        outcome = InjectionOutcome(wrong=wrong, remark="arming refused")
     else:
         disturbed = replace(case, act=partial(fill_up, place / "ballast"))
         outcome = replace(lockstep_cases.run_case(disturbed, run), remark="the reserve holds what followed")

@@ -37,6 +37,11 @@ FaultKind = Literal[
 # Kinds of an instrument of motion, and of any device.
 MOTION_KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 KINDS = MOTION_KINDS[:-3]
+# The readings in a sample.
+_FIELDS: dict[type, str] = {
+    DaqBlock: "values", DriveSample: "speed_radps", ValveSample: "pressure_Pa", Reading: "value",
+    JointSample: "angle_rad",
+}  # fmt: skip
 S = TypeVar("S", DaqBlock, DriveSample, ValveSample, Reading, JointSample)
 C = TypeVar("C")
 
@@ -86,13 +91,9 @@ class FaultyDevice(Generic[S, C]):
         self._samples: deque[tuple[int, S]] = deque()
         self._commands: deque[tuple[int, C]] = deque()
 
-    def inject_fault(self, fault: DeviceFault) -> None:
-        """Start a fault; it lasts until another one is injected or it is cleared."""
+    def inject_fault(self, fault: DeviceFault | None) -> None:
+        """Start a fault; it lasts until another one, or None. What is delayed still arrives at its time."""
         self._fault, self._since_ns = fault, self._t_ns
-
-    def clear_fault(self) -> None:
-        """End the fault. Delayed samples and commands still arrive at their times."""
-        self._fault = None
 
     @property
     def commands_under_way(self) -> bool:
@@ -175,25 +176,20 @@ def _stuck(old: S, new: S) -> S:
     """What a stuck device returns instead of a new sample: a block of the last volts, or the drives' last answer."""
     if isinstance(new, DaqBlock) and isinstance(old, DaqBlock):
         return msgspec.structs.replace(new, values=np.tile(old.values[-1], (len(new.values), 1)))
-    if isinstance(new, ValveSample) and isinstance(old, ValveSample):
-        return msgspec.structs.replace(new, pressure_Pa=old.pressure_Pa)
-    if isinstance(new, Reading) and isinstance(old, Reading):
-        return msgspec.structs.replace(new, value=old.value)
+    if isinstance(new, ValveSample | Reading):
+        field = _FIELDS[type(new)]
+        return msgspec.structs.replace(new, **{field: getattr(old, field)})
     return old
 
 
 def _scaled(sample: S, factor: float) -> S:
     """The sample with all readings times a factor; a channel that leaves its range is not flagged."""
-    if isinstance(sample, DaqBlock):
-        return msgspec.structs.replace(sample, values=sample.values * factor)
-    if isinstance(sample, DriveSample):
-        return msgspec.structs.replace(sample, speed_radps=tuple([each * factor for each in sample.speed_radps]))
-    if isinstance(sample, JointSample):
-        return msgspec.structs.replace(sample, angle_rad=tuple([each * factor for each in sample.angle_rad]))
-    if isinstance(sample, Reading):
-        return msgspec.structs.replace(sample, value=tuple([each * factor for each in sample.value]))
-    pressures = tuple([(extend * factor, retract * factor) for extend, retract in sample.pressure_Pa])
-    return msgspec.structs.replace(sample, pressure_Pa=pressures)
+    field = _FIELDS[type(sample)]
+    return msgspec.structs.replace(sample, **{field: _times(getattr(sample, field), factor)})
+
+
+def _times(values: Any, factor: float) -> Any:
+    return tuple([_times(each, factor) for each in values]) if isinstance(values, tuple) else values * factor
 
 
 def _displaced(value: tuple[float, ...], fault: DeviceFault) -> tuple[float, ...]:

@@ -10,21 +10,23 @@ from __future__ import annotations
 import json
 import math
 import signal
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from drivers.driver_type import InstrumentType
 from drivers.registry import driver_of
 from hil.app.faults import process_cases, protocol_cases
-from hil.app.faults.case import PROCESSES, VIRTUAL_TIME, Case, ExpectedOutcome
+from hil.app.faults.case import PROCESSES, VIRTUAL_TIME, Case, ExpectedOutcome, expect, within
 from hil.app.faults.faulty_device import DeviceFault
 from hil.app.faults.lockstep_cases import inject, lockstep_case
 from hil.app.faults.protocol_cases import Step, fault, protocol_config, send, wait
 from hil.config import Config
 from hil.config.schema.devices import DevicesConfig
 from hil.config.schema.instruments import ImuConfig, JointsConfig, MotionConfig
-from hil.messages.fault import STOP_WRITTEN_NS, Fault
-from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
+from hil.messages.fault import Fault
+from hil.safety.fault_table import ReactionTimes
 
 # A jump that no rover makes and no room holds, in m, rad or m/s^2; and channels that are wired the wrong way round: two
 # of the horizontal axes, or one of them with the vertical one, which shows on a rover that stands.
@@ -44,11 +46,10 @@ def instrument_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case
     """
     for role in config.layout.instruments:
         for made in instrument_faults(config.instruments, role):
-            expected = expected_of(config, role, made)
+            row, act, expected = row_of(made), inject(role, made), expected_of(config, role, made)
             for state, tick in states.items():
                 if state != "idle":
-                    act = inject(role, made)
-                    yield lockstep_case(config, row_of(made), made.kind, role, state, tick, act, expected)
+                    yield lockstep_case(config, row, made.kind, role, state, tick, act, expected)
         # a force that is not gravity's, or a place where no rover is
         false = (
             DeviceFault("wrong", factor=FACTOR)
@@ -58,9 +59,8 @@ def instrument_cases(config: Config, states: Mapping[str, int]) -> Iterator[Case
         for made in (DeviceFault("off"), DeviceFault("garbage"), DeviceFault("playback"), false):
             # what is noticed before arming is tried may lead to Safe, where the experiment needs the instrument
             row = row_of(made)
-            expected = ExpectedOutcome(frozenset({row}), optional=True, refused=True)
-            act = inject(role, made)
-            yield lockstep_case(config, row, made.kind, role, "idle", 1, act, expected)
+            expected = expect(row, optional=True, refused=True)
+            yield lockstep_case(config, row, made.kind, role, "idle", 1, inject(role, made), expected)
 
 
 def instrument_faults(instruments: dict[str, MotionConfig | ImuConfig | JointsConfig], role: str) -> list[DeviceFault]:
@@ -90,19 +90,12 @@ def row_of(fault: DeviceFault) -> Fault:
 def expected_of(config: Config, role: str, fault: DeviceFault) -> ExpectedOutcome:
     """What must come of it: a mark that names the instrument, and Safe where the experiment needs it."""
     row = row_of(fault)
-    bound_ms = FAULT_TABLE[row].bound_for(ReactionTimes(config), role)
-    assert bound_ms is not None
     subtle = fault.kind in SUBTLE or (role, fault.kind) == ("imu", "jump")
     unseen = fault.kind == "stuck" and not config.instruments[role].frozen_readings
     needed = role in config.needed_instruments
-    return ExpectedOutcome(
-        frozenset({row}),
-        None if subtle else bound_ms,
-        bound_ms + config.links.drives_delay_ms if needed and not subtle else None,
-        optional=subtle or unseen,
-        says=f"{role}: ",
-        goes_on=not needed,
-    )
+    more: dict[str, Any] = {"optional": subtle or unseen, "says": f"{role}: ", "goes_on": not needed}
+    stop_ms = config.links.drives_delay_ms if needed else None
+    return expect(row, **more) if subtle else within(ReactionTimes(config), row, device=role, stop_ms=stop_ms, **more)
 
 
 # Long enough for an instrument to be noticed as stale [s], and to be opened again.
@@ -122,26 +115,21 @@ def instrument_wire_cases(config: Config) -> Iterator[Case]:
         return
     wire = wire_config(config, roles)
     times, row = ReactionTimes(wire), Fault.MEASURED_MOTION
-    at_s = protocol_cases.MOMENTS_S[STATE]
+    at_s, run = protocol_cases.MOMENTS_S[STATE], protocol_cases.run_case
     for role in roles:
-        bound_ms = FAULT_TABLE[row].bound_for(times, role)
-        noticed, unclear = (
-            _expected(wire.needed_instruments, role, bound_ms),
-            _expected(wire.needed_instruments, role, None, optional=True),
-        )
+        needed = role in wire.needed_instruments
+        noticed = _expected(times, role, needed=needed)
+        unclear = replace(noticed, detect_ms=None, react_ms=None, optional=True)
         for endpoint in endpoints_of(wire.devices, role):
             for kind, steps, expected in _of_line(endpoint, noticed, unclear):
-                run = protocol_cases.run_case
                 yield Case(row, kind, endpoint, STATE, VIRTUAL_TIME, wire, run, steps, at_s, expected)
             driver = driver_of(getattr(wire.devices, role))
             if isinstance(driver, InstrumentType) and driver.plays_back:
-                bound_ms = FAULT_TABLE[Fault.NOT_LIVE].bound_for(times, role)
-                played = _expected(wire.needed_instruments, role, bound_ms, Fault.NOT_LIVE)
+                played = _expected(times, role, Fault.NOT_LIVE, needed=needed)
                 steps = (fault(endpoint, "playback"),)
-                run = protocol_cases.run_case
                 yield Case(Fault.NOT_LIVE, "playback", endpoint, STATE, VIRTUAL_TIME, wire, run, steps, at_s, played)
         for kind, steps in _of_process(role):
-            name, run = f"{role} process", protocol_cases.run_case
+            name = f"{role} process"
             yield Case(row, kind, name, STATE, VIRTUAL_TIME, wire, run, steps, at_s, noticed)
             yield Case(row, kind, name, STATE, PROCESSES, wire, process_cases.run_case, steps, expected=noticed)
 
@@ -158,35 +146,17 @@ def wire_config(config: Config, roles: list[str]) -> Config:
 def endpoints_of(devices: DevicesConfig | None, role: str) -> list[str]:
     """Names of the endpoints of an instrument's driver in a simulated rig."""
     section = getattr(devices, role)
-    asked = _AnyEndpoint()
+    asked = defaultdict[str, str](lambda: "127.0.0.1:1")  # has every one that it is asked for
     driver_of(section).at_endpoints(section.model_dump(mode="json"), asked)
     return list(asked)
 
 
-class _AnyEndpoint(dict[str, str]):
-    """Endpoints of a simulated rig that has every one that it is asked for."""
-
-    def __missing__(self, name: str) -> str:
-        self[name] = "127.0.0.1:1"
-        return self[name]
-
-
-def _expected(
-    all_needed: tuple[str, ...],
-    role: str,
-    bound_ms: float | None,
-    row: Fault = Fault.MEASURED_MOTION,
-    *,
-    optional: bool = False,
-) -> ExpectedOutcome:
+def _expected(times: ReactionTimes, role: str, row: Fault = Fault.MEASURED_MOTION, *, needed: bool) -> ExpectedOutcome:
     """A mark; Safe where the experiment needs the instrument, which then is also a lost link or a lost process."""
-    needed = role in all_needed
-    also = {Fault.LINK_LOST, Fault.FRAMES_DAMAGED, Fault.PROCESS_LOST} if needed else set[Fault]()
-    stop_ms = None
-    if needed and bound_ms is not None:
-        stop_ms = bound_ms + STOP_WRITTEN_NS * 1e-6
-    says = "" if needed else f"{role}: "  # a driver has its own words for its device
-    return ExpectedOutcome(frozenset({row} | also), bound_ms, stop_ms, optional=optional, says=says, goes_on=not needed)
+    if not needed:
+        return within(times, row, device=role, stop_ms=None, says=f"{role}: ", goes_on=True)
+    also = Fault.LINK_LOST, Fault.FRAMES_DAMAGED, Fault.PROCESS_LOST
+    return within(times, row, *also, device=role)  # a driver has its own words for its device
 
 
 def _of_line(

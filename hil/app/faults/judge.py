@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from drivers.sim.devices import SimDrives, SimServos
-from hil.app.faults.case import ExpectedOutcome, InjectionOutcome
+from hil.app.faults.case import ExpectedOutcome, InjectionOutcome, expect, within
 from hil.app.faults.faulty_device import DeviceFault
 from hil.app.faults.lockstep import LockstepResult
 from hil.config import Config
@@ -24,7 +24,7 @@ from hil.config.schema.equipment import LimitsConfig
 from hil.experiments.base import State
 from hil.messages.fault import GAP_ALLOWED, RECORD_LOST_NS, Fault
 from hil.messages.layout import SAMPLED
-from hil.safety.fault_table import FAULT_TABLE, ReactionTimes, only_marks, warnings_for
+from hil.safety.fault_table import ReactionTimes, bound_ms, only_marks, warnings_for
 
 # Noticed at the end of a tick, whose row holds the command before: the devices are stopped in the same tick.
 AFTER_THE_COMMAND = (Fault.DISK_FULL, Fault.RECORD_RING_FULL, Fault.EXCEPTION)
@@ -225,7 +225,6 @@ CLIPPING = 1e6
 OVERFLOWING = 1e300
 # Devices that stop by themselves once they get no command.
 OWN_TIMEOUT_NS = {"drives": SimDrives.timeout_ns, "servos": SimServos.timeout_ns}
-_STALE = frozenset({Fault.SENSOR_STALE})
 # What a plausible wrong reading, or one that is lost now and then, may lead to; it may also lead to nothing.
 _SAMPLES = frozenset({Fault.SENSOR_DROPOUT, Fault.SENSOR_STALE, Fault.ADC_SATURATED, Fault.SEQUENCE_GAP})
 _SPEEDS = frozenset({Fault.SENSOR_STALE, Fault.MODEL_NOT_FINITE, Fault.COMMAND_OUT_OF_LIMIT, Fault.OUTSIDE_MODEL})
@@ -247,34 +246,23 @@ class Expectations:
         self._equal = {"daq": noisy and limits.frozen_samples > 0, "loads": limits.loads_frozen_samples > 0}
 
     def of(self, device: str, fault: DeviceFault) -> ExpectedOutcome:
-        """What must come of a fault."""
+        """What must come of a fault: the drives are cut at the latest after the detection and the link's own delay.
+
+        Drives and servos that take no command stop by their own time-out. A command that is under way on a delayed link
+        cannot be called back: the cut arrives behind it.
+        """
         expected = self._noticed(device, fault)
-        if expected.detect_ms is None or expected.react_ms is not None:
+        if expected.detect_ms is None:
             return expected
-        stopped_ms = self._stopped_ms(device, fault, expected.detect_ms)
-        return ExpectedOutcome(expected.rows, expected.detect_ms, stopped_ms, expected.optional)
+        late_ms = fault.ms if device in OWN_TIMEOUT_NS and fault.kind == "delayed" else 0.0
+        cut_ms, timeout_ms = expected.detect_ms + self._delay_ms + late_ms, OWN_TIMEOUT_NS.get(device, 0) * 1e-6
+        return replace(expected, react_ms=max(cut_ms, timeout_ms))
 
     def mark(self, device: str, fault: DeviceFault, state: str) -> ExpectedOutcome:
         """What must come of a plausible wrong value: a mark at the end of the run, where its true value is not 0."""
         moves = device in ("daq", "drives") and state in ("idle", "armed", "run_up")
         seen = self._judged and (fault.kind == "garbage" or moves)
         return ExpectedOutcome(_SUSPECT[device] | {Fault.IMPLAUSIBLE_VALUE}, optional=not seen, marked=True)
-
-    def of_the_table(self, row: int, noticed: int | None = None, own_ms: float = 0.0) -> ExpectedOutcome:
-        """Noticed within the bound of a row of the fault table, and stopped by the cut that follows.
-
-        Args:
-            row: of the fault table.
-            noticed: the row as which it is noticed, if that is another one.
-            own_ms: time-out of a device that takes no command any more [ms].
-        """
-        bound_ms = self.bound_ms(row)
-        react_ms = max(bound_ms + self._delay_ms, own_ms)
-        return ExpectedOutcome(frozenset({row if noticed is None else noticed}), bound_ms, react_ms)
-
-    def bound_ms(self, row: int) -> float:
-        """Bound of a row of the fault table; 0: it has none."""
-        return FAULT_TABLE[row].bound_for(self._times) or 0.0
 
     def faults(self, device: str) -> Sequence[tuple[int, DeviceFault]]:
         """For the printed table: a fault of each kind, beyond the limits of the config, and the row that it is."""
@@ -311,29 +299,18 @@ class Expectations:
         if fault.kind == "garbage":
             if device == "valves":  # a pressure that is no number is one that is not measured
                 return suspect
-            row = Fault.SAMPLE_NOT_FINITE
-            return ExpectedOutcome(frozenset({row}), FAULT_TABLE[row].bound_for(self._times, device))
+            return within(self._times, Fault.SAMPLE_NOT_FINITE, device=device, stop_ms=None)
         if fault.kind == "stuck" and device in SAMPLED:
-            bound_ms = FAULT_TABLE[Fault.SENSOR_STALE].bound_for(self._times, device)
             # equal samples in a row are a fault only where the noise of the sensors changes every sample
-            return ExpectedOutcome(_STALE, bound_ms) if self._equal[device] else suspect
+            stale = within(self._times, Fault.SENSOR_STALE, device=device, stop_ms=None)
+            return stale if self._equal[device] else suspect
         if fault.kind == "stuck" and device == "valves":
             return suspect  # its answers keep coming, under new times
         # off and stuck drives are silent for ever; the others at times
         silent_ms = {"slow": fault.every * block_ms, "delayed": fault.ms, "intermittent": fault.ms}.get(fault.kind)
         if silent_ms is None or silent_ms > limit_ms + 2.0 * (block_ms + tick_ms):
-            return ExpectedOutcome(frozenset({self._times.ages[device].fault}), limit_ms + tick_ms)
+            return expect(self._times.ages[device].fault, detect_ms=limit_ms + tick_ms)
         if fault.kind != "delayed" and device in SAMPLED and silent_ms >= (GAP_ALLOWED + 2) * block_ms:
-            rows = {Fault.SEQUENCE_GAP, Fault.SENSOR_DROPOUT}
-            return ExpectedOutcome(frozenset(rows), max(self.bound_ms(Fault.SEQUENCE_GAP), limit_ms + tick_ms))
+            gap_ms = bound_ms(Fault.SEQUENCE_GAP, self._times)
+            return expect(Fault.SEQUENCE_GAP, Fault.SENSOR_DROPOUT, detect_ms=max(gap_ms, limit_ms + tick_ms))
         return suspect
-
-    def _stopped_ms(self, device: str, fault: DeviceFault, detect_ms: float) -> float:
-        """Longest time until the drives are cut [ms]: the detection, the link's own delay, and what the fault adds.
-
-        Drives and servos that take no command stop by their own time-out. A command that is under way on a delayed link
-        cannot be called back: the cut arrives behind it.
-        """
-        late_ms = fault.ms if device in OWN_TIMEOUT_NS and fault.kind == "delayed" else 0.0
-        timeout_ms = OWN_TIMEOUT_NS.get(device, 0) * 1e-6
-        return max(detect_ms + self._delay_ms + late_ms, timeout_ms)

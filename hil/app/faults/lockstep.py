@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from drivers.interfaces import DeviceError
 from drivers.sim.in_process_rig import InProcessRig
-from hil.app.faults.faulty_device import FaultyDevice
+from hil.app.faults.faulty_device import DeviceFault, FaultyDevice
 from hil.app.run_loop import record_meta
 from hil.config import Config
 from hil.config.rig import Rig
@@ -155,6 +155,14 @@ class LockstepRun:
     def at(self, tick: int, disturb: Disturb) -> None:
         """Have the run disturbed in a tick, after the rig has moved and before the loop samples."""
         self._due.append((tick, disturb))
+
+    def inject(self, device: str, fault: DeviceFault) -> None:
+        """Start a fault of a device."""
+        self.devices[device].inject_fault(fault)
+
+    def replace(self, stage: str, method: str, instead: Callable[..., Any]) -> None:
+        """Replace a method of a stage from now on (`FaultyStage`)."""
+        self.stages[stage].replaced[method] = instead
 
     def stop(self, reason: str) -> None:
         """End the experiment as an operator does; this is not a fault."""

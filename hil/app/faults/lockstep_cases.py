@@ -10,9 +10,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
+from operator import methodcaller
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import msgspec
 import numpy as np
@@ -21,7 +24,7 @@ from drivers.host import HostComputer
 from drivers.interfaces import DeviceError
 from drivers.sim.devices import SimValves
 from hil.app.console import Console
-from hil.app.faults.case import LOCKSTEP, Case, ExpectedOutcome, InjectionOutcome
+from hil.app.faults.case import LOCKSTEP, Case, ExpectedOutcome, InjectionOutcome, within
 from hil.app.faults.faulty_device import DeviceFault
 from hil.app.faults.judge import OWN_TIMEOUT_NS, Expectations, Observation, judge, latched, unsafe
 from hil.app.faults.lockstep import STOPPED_AFTER_S, Disturb, LockstepResult, LockstepRun
@@ -100,6 +103,8 @@ class LockstepCases:
 
     def __init__(self, config: Config, states: Mapping[str, int]) -> None:
         self._config, self._states, self._expect = config, states, Expectations(config)
+        self._marked = partial(within, ReactionTimes(config), stop_ms=None)
+        self._stopped = partial(within, ReactionTimes(config), stop_ms=config.links.drives_delay_ms)
 
     def every(self) -> Iterator[Case]:
         """All but plausible wrong values: each kind, each device, each state in which it can occur."""
@@ -110,32 +115,32 @@ class LockstepCases:
 
     def devices(self) -> Iterator[Case]:
         """Every kind of fault of every device in every state, but for plausible wrong values."""
-        for device, row, fault in self._faults():
-            for state, tick in self._states.items() if row != Fault.IMPLAUSIBLE_VALUE else ():
-                expected = self._expect.of(device, fault)
-                if row == Fault.ADC_SATURATED and state != "idle":  # sensors are not judged while they are zeroed
-                    expected = ExpectedOutcome(frozenset({row}), self._expect.bound_ms(row))
-                if row == Fault.MODEL_NOT_FINITE and state == "run_up":  # wheels that stand have no speed to be wrong
-                    expected = self._expect.of_the_table(row)
-                yield lockstep_case(self._config, row, fault.kind, device, state, tick, inject(device, fault), expected)
+        for device, row, fault, state, tick in self._faults(implausible=False):
+            expected = self._expect.of(device, fault)
+            if row == Fault.ADC_SATURATED and state != "idle":  # sensors are not judged while they are zeroed
+                expected = self._marked(row)
+            if row == Fault.MODEL_NOT_FINITE and state == "run_up":  # wheels that stand have no speed to be wrong
+                expected = self._stopped(row)
+            yield lockstep_case(self._config, row, fault.kind, device, state, tick, inject(device, fault), expected)
 
     def implausible(self) -> Iterator[Case]:
         """Plausible wrong values of every device in every state; the end of the run notices them (row 34).
 
         Its experiment goes on to its end.
         """
-        for device, row, fault in self._faults():
-            for state, tick in self._states.items() if row == Fault.IMPLAUSIBLE_VALUE else ():
-                expected = self._expect.mark(device, fault, state)
-                yield lockstep_case(self._config, row, fault.kind, device, state, tick, inject(device, fault), expected)
+        for device, row, fault, state, tick in self._faults(implausible=True):
+            expected = self._expect.mark(device, fault, state)
+            yield lockstep_case(self._config, row, fault.kind, device, state, tick, inject(device, fault), expected)
 
-    def _faults(self) -> Iterator[tuple[str, int, DeviceFault]]:
+    def _faults(self, *, implausible: bool) -> Iterator[tuple[str, int, DeviceFault, str, int]]:
         for device in [name for name in self._config.layout.links if name not in INSTRUMENTS]:
-            yield from ((device, row, fault) for row, fault in self._expect.faults(device))
+            for row, fault in self._expect.faults(device):
+                if implausible == (row == Fault.IMPLAUSIBLE_VALUE):
+                    yield from ((device, row, fault, state, tick) for state, tick in self._states.items())
 
     def stages(self) -> Iterator[Case]:
         """Exceptions, commands out of limit, stops, a clock that steps (rows 9, 18, 26 to 28, 32, 38)."""
-        expect = self._expect.of_the_table
+        expect = self._stopped
         rows: list[tuple[int, str, str, Disturb, ExpectedOutcome]] = []
         for stage, method in METHODS:
             expected, name = expect(Fault.EXCEPTION), f"{stage}.{method}"
@@ -143,24 +148,24 @@ class LockstepCases:
         for device in [name for name in self._config.layout.links if name in COMMANDED]:
             # drives and servos take no command any more: their own time-out stops them
             own_ms = OWN_TIMEOUT_NS.get(device, 0) * 1e-6
-            expected = expect(FAULT_IN_SAFE, Fault.EXCEPTION, own_ms)
+            expected = replace(expect(FAULT_IN_SAFE, own_ms=own_ms), rows=frozenset({Fault.EXCEPTION}))
             rows.append((FAULT_IN_SAFE, "raises on every call", device, partial(_close, device), expected))
         stop, lifted, beyond = Fault.STOP_BY_OPERATOR, Fault.OUTSIDE_MODEL, Fault.COMMAND_OUT_OF_LIMIT
         still = Fault.SPEED_NOT_FOLLOWING
         rows += [
             (stop, "operator command", "loop", _stop, expect(stop)),
-            (lifted, "a wheel lifted", "twin", partial(_replace, "twin", "predict", _lifted), expect(lifted)),
+            (lifted, "a wheel lifted", "twin", replacing("twin", "predict", _lifted), expect(lifted)),
             (WALL_CLOCK, "jumps by a day", "wall clock", step_wall_clock, ExpectedOutcome(unchanged=True)),
         ]
         for state, tick in self._states.items():
             for row, kind, device, act, expected in rows:
                 yield lockstep_case(self._config, row, kind, device, state, tick, act, expected)
         for state, tick in self._driving():
-            marked = ExpectedOutcome(frozenset({still}), self._expect.bound_ms(still))
-            act = partial(_replace, "rig_io", "command", _standing)
+            marked = self._marked(still)
+            act = replacing("rig_io", "command", _standing)
             yield lockstep_case(self._config, still, "stand though driven", "wheels", state, tick, act, marked)
             for kind, factor in (("over the limit", 1e3), ("not finite", float("nan"))):
-                act = partial(_replace, "controller", "control", partial(_scaled, factor))
+                act = replacing("controller", "control", partial(_scaled, factor))
                 yield lockstep_case(self._config, beyond, kind, "controller", state, tick, act, expect(beyond))
 
     def _driving(self) -> list[tuple[str, int]]:
@@ -179,9 +184,7 @@ class LockstepCases:
         for setting in ("stop", "finish"):
             effective = config.replace({"operator.console_lost": setting})
             kind = f"no heartbeat, console_lost: {setting}"
-            expected = self._expect.of_the_table(row)
-            if setting == "finish":
-                expected = ExpectedOutcome(expected.rows, expected.detect_ms)
+            expected = self._stopped(row) if setting == "stop" else self._marked(row)
             for state, tick in self._states.items():
                 if state not in ("idle", "armed"):
                     yield lockstep_case(effective, row, kind, "console", state, tick, lose_console, expected)
@@ -214,20 +217,17 @@ def lockstep_case(
 
 def inject(device: str, fault: DeviceFault) -> Disturb:
     """Injects a fault into a device."""
-    return partial(_inject, device, fault)
+    return methodcaller("inject", device, fault)
+
+
+def replacing(stage: str, method: str, instead: Callable[..., Any]) -> Disturb:
+    """Replaces a method of a stage, in this tick and in all that follow (`FaultyStage`)."""
+    return methodcaller("replace", stage, method, instead)
 
 
 def raising(stage: str, method: str) -> Disturb:
-    """Makes a method of a stage raise, in this tick and in all that follow (`FaultyStage`)."""
-    return partial(_replace, stage, method, _raise)
-
-
-def _inject(device: str, fault: DeviceFault, run: LockstepRun) -> None:
-    run.devices[device].inject_fault(fault)
-
-
-def _replace(stage: str, method: str, instead: Callable[..., Any], run: LockstepRun) -> None:
-    run.stages[stage].replaced[method] = instead
+    """Makes a method of a stage raise."""
+    return replacing(stage, method, _raise)
 
 
 def _raise(*_: Any) -> None:
@@ -266,25 +266,15 @@ def step_wall_clock(run: LockstepRun) -> None:
     time.time = lambda: real() + JUMP_S
 
 
-class _RunTime(HostComputer):
-    """The time of a run in place of the computer's."""
-
-    def __init__(self, run: LockstepRun) -> None:
-        super().__init__()
-        self._plant = run.simulated_rig.plant
-
-    def now_ns(self) -> int:
-        """Time of the simulated rig [ns]."""
-        return self._plant.t_ns
-
-
 def lose_console(run: LockstepRun) -> None:
     """The client that holds the lease has given its last heartbeat in the tick before."""
     place = Path(run.cleanup.enter_context(tempfile.TemporaryDirectory(prefix="hil-faults-")))
     memory = run.cleanup.enter_context(closing(CommandMemory(place / "memory", create=True)))
     last_ns = (run.injected - 1) * 1_000_000_000 // run.rig.rate_hz
     memory.lease.write(np.array([(b"console", 1, last_ns)], LEASE))
-    console = Console(memory, _RunTime(run))
+    plant = run.simulated_rig.plant
+    host: HostComputer = cast("Any", SimpleNamespace(now_ns=lambda: plant.t_ns))  # the time of the run
+    console = Console(memory, host)
     console.attend(run.cycle, place, run.rig)
     run.alarms.append(console.alarm)
 
@@ -317,7 +307,6 @@ def cylinder_cases() -> Iterator[Case]:
     ):
         if limit:
             config = load_config(VALVE_RIG, [*VALVE_SETTINGS, f"limits.pressure_kPa={{{limit}: {LIMIT_KPA:g}}}"])
-        bound_ms = FAULT_TABLE[row].bound_for(ReactionTimes(config)) or 0.0
-        react_ms = own_ms if row == Fault.VALVE_STUCK else bound_ms if FAULT_TABLE[row].latched else None
-        expected = ExpectedOutcome(frozenset({row}), bound_ms, react_ms)
+        stop_ms, slow_ms = 0.0 if FAULT_TABLE[row].latched else None, own_ms if row == Fault.VALVE_STUCK else 0.0
+        expected = within(ReactionTimes(config), row, stop_ms=stop_ms, own_ms=slow_ms)
         yield lockstep_case(config, row, fault.kind, "valves", "jog", tick, inject("valves", fault), expected)

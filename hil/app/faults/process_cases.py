@@ -22,7 +22,17 @@ import numpy as np
 from typing_extensions import override
 
 from hil.analysis.recovery import recover
-from hil.app.faults.case import PROCESSES, Case, ExpectedOutcome, InjectionOutcome, NotInjectedError, preparation
+from hil.app.faults.case import (
+    PROCESSES,
+    STOP_MS,
+    Case,
+    ExpectedOutcome,
+    InjectionOutcome,
+    NotInjectedError,
+    expect,
+    preparation,
+    within,
+)
 from hil.app.faults.judge import OF_THE_LOOP, Observation, judge, lost_ticks, started_again, stopped_ms
 from hil.app.faults.protocol_cases import DRIVES, WORKER_LOST, Step, fault, protocol_config, send, wait
 from hil.app.operate import OPENING
@@ -31,13 +41,13 @@ from hil.config.text_io import write_yaml
 from hil.ipc.run_memory import FOLDER, LateAction, RunMemory
 from hil.ipc.shared_types import START
 from hil.ipc.shm import ShmError
-from hil.messages.fault import LOOP_SILENT_NS, STOP_WRITTEN_NS, WATCHDOG_SILENT_NS, Fault
+from hil.messages.fault import LOOP_SILENT_NS, WATCHDOG_SILENT_NS, Fault
 from hil.messages.operator_input import Arm, Start
 from hil.operator.client import CommandClient, CommandError
 from hil.operator.runtime_folder import read_token
 from hil.processes.disturbances import STALL, late_words
 from hil.recording import read_trial
-from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
+from hil.safety.fault_table import ReactionTimes, bound_ms
 from hil.simulator.control_socket import ControlClient, wait_for
 from hil.simulator.simulated_rig import read_endpoints, spawn_simulator
 
@@ -59,60 +69,50 @@ def process_cases() -> Iterator[Case]:
     """Every signal to every process whose end stops the drives, in the run-up of a trial (rows 12, 18, 19, 29, 41)."""
     config, lost, stop = protocol_config(SLOW_RAMP), Fault.PROCESS_LOST, Fault.STOP_BY_OPERATOR
     times = ReactionTimes(config)
-    tick_ms, written_ms = times.tick_ms, STOP_WRITTEN_NS * 1e-6
+    tick_ms = times.tick_ms
     watchdog_ms, logged_ms = WATCHDOG_SILENT_NS * 1e-6 + tick_ms, LOOP_SILENT_NS * 1e-6 + 2.0 * tick_ms
-    dead_man_ms, worker_ms, console_ms = (
-        FAULT_TABLE[row].bound_for(times) or 0.0 for row in (lost, WORKER_LOST, Fault.CONSOLE_LOST)
-    )
+    dead_man_ms, worker_ms = bound_ms(lost, times), bound_ms(WORKER_LOST, times)
 
-    def case(row: int, kind: str, name: str, *steps: Step, faults: Fault, detect_ms: float, react_ms: float) -> Case:
-        expected = ExpectedOutcome(frozenset({faults}), detect_ms, react_ms)
+    def case(row: int, kind: str, name: str, *steps: Step, expected: ExpectedOutcome) -> Case:
         effective = protocol_config(OPERATED) if name == CONSOLE else config
-        runner = run_operated_case if name == CONSOLE else run_case
-        return Case(row, kind, f"{name} process", "run_up", PROCESSES, effective, runner, steps, expected=expected)
+        return Case(row, kind, f"{name} process", "run_up", PROCESSES, effective, run_case, steps, expected=expected)
 
     for kind, *more in (("killed", signal.SIGKILL), ("stopped", signal.SIGSTOP, signal.SIGCONT)):
         for row, name, detect_ms, react_ms in (
             (lost, "loop", logged_ms, dead_man_ms),
             (WORKER_LOST, "drives", worker_ms, worker_ms),
-            (lost, "watchdog", watchdog_ms, watchdog_ms + written_ms),
+            (lost, "watchdog", watchdog_ms, watchdog_ms + STOP_MS),
         ):
             first, *last = (send(name, number) for number in more)
             steps = (first, wait(STOPPED_S), *last) if last else (first,)
-            yield case(row, kind, name, *steps, faults=lost, detect_ms=detect_ms, react_ms=react_ms)
+            yield case(row, kind, name, *steps, expected=expect(lost, detect_ms=detect_ms, react_ms=react_ms))
     row, report = Fault.DEVICE_FAULT, fault(DRIVES, "status", status="status", value=DRIVER_FAULT)
-    told_ms = FAULT_TABLE[row].bound_for(times) or 0.0
-    yield case(row, "driver fault", "drives", report, faults=row, detect_ms=told_ms, react_ms=told_ms + written_ms)
+    yield case(row, "driver fault", "drives", report, expected=within(times, row))
     ctrl_c, killed = send("loop", signal.SIGINT), send(CONSOLE, signal.SIGKILL)
-    yield case(stop, "Ctrl-C", "loop", ctrl_c, faults=stop, detect_ms=tick_ms, react_ms=tick_ms + written_ms)
-    lost, noticed_ms = Fault.CONSOLE_LOST, console_ms + tick_ms
-    yield case(lost, "killed", CONSOLE, killed, faults=lost, detect_ms=noticed_ms, react_ms=noticed_ms + written_ms)
+    yield case(stop, "Ctrl-C", "loop", ctrl_c, expected=expect(stop, detect_ms=tick_ms, react_ms=tick_ms + STOP_MS))
+    lost = Fault.CONSOLE_LOST
+    yield case(lost, "killed", CONSOLE, killed, expected=within(times, lost, late_ms=tick_ms))
 
 
 def run_case(case: Case) -> InjectionOutcome:
-    """Make a trial by `hil trial`, disturb it, and judge it. Raises NotInjectedError."""
+    """Make a trial by `hil trial`, or by `hil operate` where its console is lost, disturb it, and judge it.
+
+    Raises NotInjectedError.
+    """
+    name = case.device.removesuffix(" process")
     with ExitStack() as stack:
-        return _run(case, UnattendedTrial(stack, case.config))
-
-
-def run_operated_case(case: Case) -> InjectionOutcome:
-    """The same by `hil operate`, led by an operator."""
-    with ExitStack() as stack:
-        return _run(case, _OperatedTrial(stack, case.config))
-
-
-def _run(case: Case, trial: UnattendedTrial) -> InjectionOutcome:
-    with preparation(CommandError, ValueError):
-        trial.lead_to_run_up()
-    time.sleep(MOMENT_S)
-    start_ns, processes = start_ns_of(trial.run), trial.find_processes()
-    if start_ns is None or case.device.removesuffix(" process") not in processes:
-        raise NotInjectedError("the trial ended by itself before the signal")
-    acted_ns = time.monotonic_ns()
-    for step in case.act:
-        step(trial)
-    trial.wait_for_end()
-    return judge(observed(trial.control, trial.run, start_ns, acted_ns), case.expected)
+        trial = (_OperatedTrial if name == CONSOLE else UnattendedTrial)(stack, case.config)
+        with preparation(CommandError, ValueError):
+            trial.lead_to_run_up()
+        time.sleep(MOMENT_S)
+        start_ns, processes = start_ns_of(trial.run), trial.find_processes()
+        if start_ns is None or name not in processes:
+            raise NotInjectedError("the trial ended by itself before the signal")
+        acted_ns = time.monotonic_ns()
+        for step in case.act:
+            step(trial)
+        trial.wait_for_end()
+        return judge(observed(trial.control, trial.run, start_ns, acted_ns), case.expected)
 
 
 class UnattendedTrial:
@@ -121,6 +121,8 @@ class UnattendedTrial:
     Attributes:
         run: folder of the run.
         control: of the simulated rig.
+        ask: sends it a command; raises DeviceError.
+        sleep: lets time pass.
         processes: ids by name, as `find_processes` has found them last.
 
     Raises:
@@ -137,14 +139,7 @@ class UnattendedTrial:
         with preparation():
             self._endpoints = spawn_simulator(config.model_dump_json(), stack)
             self.control = stack.enter_context(ControlClient(read_endpoints(self._endpoints)["control"]))
-
-    def ask(self, do: str, **command: Any) -> dict[str, Any]:
-        """Send the simulated rig a command. Raises DeviceError."""
-        return self.control.ask(do, **command)
-
-    def sleep(self, seconds: float) -> None:
-        """Let time pass."""
-        time.sleep(seconds)
+        self.ask, self.sleep = self.control.ask, time.sleep
 
     def signal(self, name: str, number: signal.Signals) -> None:
         """Send a signal to a process, by its name; one that is gone need not continue: the watchdog has killed it."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hil.analysis.verify import verify
-from hil.app.faults.case import VIRTUAL_TIME, Case, ExpectedOutcome, InjectionOutcome
+from hil.app.faults.case import STOP_MS, VIRTUAL_TIME, Case, InjectionOutcome, expect, within
 from hil.app.faults.judge import OF_THE_LOOP, Observation, judge, latched, lost_ticks, started_again, stopped_ms
 from hil.app.faults.virtual_run import VirtualRun, temporary_run
 from hil.config import Config, load_config
@@ -25,7 +25,6 @@ from hil.messages.fault import (
     RECORD_LOST_NS,
     RECORDER_SILENT_NS,
     SKIPPED_LIMIT,
-    STOP_WRITTEN_NS,
     WATCHDOG_SILENT_NS,
     WORKER_SILENT_NS,
     Fault,
@@ -33,7 +32,7 @@ from hil.messages.fault import (
 from hil.messages.layout import CONFIRMING
 from hil.recording import read_trial
 from hil.recording.recorder import PERIOD_S
-from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
+from hil.safety.fault_table import ReactionTimes, bound_ms
 
 # The rig of all these runs, and its trial made short: the wheels run from 0.3 s on and touch at 1.2 s.
 RIG, DRIVES, SERVOS = "sim_wire", "roboclaw", "roboclaw_servos"
@@ -161,12 +160,6 @@ def protocol_cases() -> Iterator[Case]:
             yield Case(row, kind, device, state, VIRTUAL_TIME, config, run_case, steps, at_s, expected)
 
 
-def _expected(
-    *faults: Fault, detect_ms: float | None = None, react_ms: float | None = None, **more: Any
-) -> ExpectedOutcome:
-    return ExpectedOutcome(frozenset(faults), detect_ms, react_ms, **more)
-
-
 def _lines(devices: DevicesConfig, block_ms: float, times: ReactionTimes) -> Iterator[tuple[Any, ...]]:
     """Faults of a line or of the device at its end (rows 1, 6, 13 to 16, 18).
 
@@ -174,24 +167,24 @@ def _lines(devices: DevicesConfig, block_ms: float, times: ReactionTimes) -> Ite
     """
     assert devices.valves is not None
     lost, damaged, gone, e_stop = Fault.LINK_LOST, Fault.FRAMES_DAMAGED, Fault.SENSOR_DROPOUT, Fault.STOP_BY_OPERATOR
-    silent = _expected(lost, detect_ms=LINK_LOST_NS * 1e-6, react_ms=_timeout_ms(devices))
-    stop_ms, back = STOP_WRITTEN_NS * 1e-6, fault(DRIVES, "reconnect")
+    silent = expect(lost, detect_ms=LINK_LOST_NS * 1e-6, react_ms=_timeout_ms(devices))
+    back = fault(DRIVES, "reconnect")
     yield lost, "off", DRIVES, fault(DRIVES, "off"), silent, *EVERY_STATE
     unplugged = (fault(DRIVES, "disconnect"), wait(0.3), back)
     yield lost, "unplugged and plugged in", DRIVES, unplugged, silent, *EVERY_STATE
     yield lost, "intermittent", DRIVES, fault(DRIVES, "intermittent", count=4), silent
     yield DRIVE_RESUMES, "off and on again", DRIVES, (fault(DRIVES, "off"), wait(0.3), back), silent
-    yield damaged, "garbage", DRIVES, fault(DRIVES, "garbage", count=3, every=3), _expected(damaged), *EVERY_STATE
-    yield ANSWER_LATE, "delayed", DRIVES, fault(DRIVES, "delayed", ms=25.0), _expected()
-    yield ANSWER_LATE, "duplicate", DRIVES, fault(DRIVES, "duplicate", count=5, every=7), _expected()
+    yield damaged, "garbage", DRIVES, fault(DRIVES, "garbage", count=3, every=3), expect(damaged), *EVERY_STATE
+    yield ANSWER_LATE, "delayed", DRIVES, fault(DRIVES, "delayed", ms=25.0), expect()
+    yield ANSWER_LATE, "duplicate", DRIVES, fault(DRIVES, "duplicate", count=5, every=7), expect()
     # the late half of an answer may come in the middle of the repeated one: then both are damaged, which is row 14
-    yield ANSWER_LATE, "slow", DRIVES, fault(DRIVES, "slow", ms=25.0), _expected(damaged, optional=True)
+    yield ANSWER_LATE, "slow", DRIVES, fault(DRIVES, "slow", ms=25.0), expect(damaged, optional=True)
     # a valve board is found dead when it is next asked, and then asked once more
     asked_ms = 1e3 / devices.valves.rate_hz + 2.0 * BOARD_ANSWERS_MS + times.tick_ms
-    dead = _expected(lost, detect_ms=asked_ms, react_ms=asked_ms + stop_ms, says="Modbus")
+    dead = expect(lost, detect_ms=asked_ms, react_ms=asked_ms + STOP_MS, says="Modbus")
     yield lost, "off", "modbus", fault("modbus", "off"), dead, *EVERY_STATE
     yield lost, "unplugged", "modbus", fault("modbus", "disconnect"), dead, *EVERY_STATE
-    beyond = _expected(lost, detect_ms=asked_ms, react_ms=asked_ms + stop_ms, says="allowed: -101.5 to 1000")
+    beyond = expect(lost, detect_ms=asked_ms, react_ms=asked_ms + STOP_MS, says="allowed: -101.5 to 1000")
     for kind, counts in (("of no sign", UNSIGNED), ("of another scale", UNSCALED)):
         yield lost, kind, REGISTER, fault("modbus", "register", register=0, value=counts), beyond
     for row, kind, device, act, faults, says in (
@@ -202,55 +195,48 @@ def _lines(devices: DevicesConfig, block_ms: float, times: ReactionTimes) -> Ite
         (e_stop, "emergency stop", DRIVES, press(DRIVES), (), ""),
     ):
         # a fault of the device server begins with its next read, a block later
-        bound_ms = (FAULT_TABLE[row].bound_for(times) or 0.0) + block_ms
-        react_ms = bound_ms + stop_ms if device == "daq" else None  # at its button a controller stops by itself
-        yield (
-            row,
-            kind,
-            device,
-            act,
-            _expected(row, *faults, detect_ms=bound_ms, react_ms=react_ms, says=says),
-            *EVERY_STATE,
-        )
+        after_ms = STOP_MS if device == "daq" else None  # at its button a controller stops by itself
+        expected = within(times, row, *faults, late_ms=block_ms, stop_ms=after_ms, says=says)
+        yield row, kind, device, act, expected, *EVERY_STATE
 
 
 def _processes(devices: DevicesConfig, times: ReactionTimes) -> Iterator[tuple[Any, ...]]:
     """Processes that are late, stopped or killed (rows 10 to 12, 23, 24, 29, 37, 43): as `_lines`."""
     late, lost, full, slept = Fault.LOOP_LATE, Fault.PROCESS_LOST, Fault.RECORD_RING_FULL, Fault.COMPUTER_SUSPENDED
-    tick_ms, stop_ms = times.tick_ms, STOP_WRITTEN_NS * 1e-6
+    tick_ms = times.tick_ms
     late_ms = SKIPPED_LIMIT * tick_ms + LATE_LIMIT_NS * 1e-6
-    overdue = _expected(late, detect_ms=late_ms, react_ms=late_ms + stop_ms)
-    logged_ms, dead_man_ms = LOOP_SILENT_NS * 1e-6 + tick_ms, FAULT_TABLE[lost].bound_for(times)
-    silent = _expected(lost, detect_ms=logged_ms, react_ms=dead_man_ms)
-    ended = _expected(lost, detect_ms=logged_ms, react_ms=dead_man_ms, ends=True)
-    woken = _expected(slept, detect_ms=tick_ms, react_ms=tick_ms + stop_ms)
+    overdue = expect(late, detect_ms=late_ms, react_ms=late_ms + STOP_MS)
+    logged_ms, dead_man_ms = LOOP_SILENT_NS * 1e-6 + tick_ms, bound_ms(lost, times)
+    silent = expect(lost, detect_ms=logged_ms, react_ms=dead_man_ms)
+    ended = expect(lost, detect_ms=logged_ms, react_ms=dead_man_ms, ends=True)
+    woken = expect(slept, detect_ms=tick_ms, react_ms=tick_ms + STOP_MS)
     yield slept, "suspended for 3 s", "computer", methodcaller("suspend", 3.0), woken, *EVERY_STATE
-    yield TICK_LATE, "stopped for 3 ms", "loop", _stopped("loop", 0.003), _expected()
+    yield TICK_LATE, "stopped for 3 ms", "loop", _stopped("loop", 0.003), expect()
     yield late, "stopped for 19 ms", "loop", _stopped("loop", 0.019), overdue
     yield lost, "stopped for 0.3 s", "loop", _stopped("loop", 0.3), silent, *EVERY_STATE
     acted, stalled = Fault.DEAD_MAN_ACTED, (wait(MIDDLE_S), *_stopped("loop", STALLED_S))
-    noticed = _expected(acted, detect_ms=(MIDDLE_S + STALLED_S) * 1e3 + tick_ms, react_ms=dead_man_ms)
+    noticed = expect(acted, detect_ms=(MIDDLE_S + STALLED_S) * 1e3 + tick_ms, react_ms=dead_man_ms)
     yield acted, f"stopped for {STALLED_S * 1e3:g} ms", SLOW_LOOP, stalled, noticed
     yield lost, "hangs for ever", "loop", (send("loop", signal.SIGSTOP), wait(1.5)), ended
     yield lost, "killed", "loop", send("loop", signal.SIGKILL), ended, *EVERY_STATE
     workers = ("drives", "valves", "daq", "watchdog", "recorder")
     kill_all = tuple(send(name, signal.SIGKILL) for name in (*workers, "loop"))
-    by_itself = _expected(react_ms=_timeout_ms(devices), ends=True)
+    by_itself = expect(react_ms=_timeout_ms(devices), ends=True)
     # no process is left to wait for
     yield CUT_SHORT, "killed", "all processes", (*kill_all, wait(0.2)), by_itself, *EVERY_STATE
     silent_ns = {"watchdog": WATCHDOG_SILENT_NS, "recorder": RECORDER_SILENT_NS}
     for name in workers:
         row = lost if name in silent_ns else WORKER_LOST
         detect_ms = silent_ns.get(name, WORKER_SILENT_NS) * 1e-6 + tick_ms
-        react_ms = FAULT_TABLE[row].bound_for(times) if row == WORKER_LOST else detect_ms + stop_ms
+        react_ms = bound_ms(row, times) if row == WORKER_LOST else detect_ms + STOP_MS
         faults = (lost, Fault.SENSOR_DROPOUT) if name == "daq" else (lost,)
-        expected = _expected(*faults, detect_ms=detect_ms, react_ms=react_ms)
+        expected = expect(*faults, detect_ms=detect_ms, react_ms=react_ms)
         for kind, number in (("killed", signal.SIGKILL), ("stopped", signal.SIGSTOP)):
             states = RUN_UP if name == "recorder" else EVERY_STATE
             yield row, kind, f"{name} process", send(name, number), expected, *states
-    behind_ms = (FAULT_TABLE[full].bound_for(times) or 0.0) + PERIOD_S * 1e3  # slow from the recorder's next round on
     slow = (methodcaller("slow_disk", SLOW_FLUSH_S), wait(SLOW_FOR_S), methodcaller("slow_disk", 0.0))
-    yield full, "slow", "disk", slow, _expected(full, detect_ms=behind_ms, react_ms=behind_ms + stop_ms)
+    # slow from the recorder's next round on
+    yield full, "slow", "disk", slow, within(times, full, late_ms=PERIOD_S * 1e3)
 
 
 def _stopped(process: str, seconds: float) -> tuple[Step, ...]:

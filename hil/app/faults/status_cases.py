@@ -9,7 +9,9 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from drivers.registry import driver_of
@@ -17,7 +19,7 @@ from drivers.reported import Reaction, StatusRow, StatusTable
 from hil.app.camera.capture import DAMAGED, MONOTONIC, CameraFrame, Capture, capture, captured
 from hil.app.camera.capture import EVENT as SILENT
 from hil.app.faults import joint_cases
-from hil.app.faults.case import LOCKSTEP, VIRTUAL_TIME, Case, ExpectedOutcome, InjectionOutcome
+from hil.app.faults.case import LOCKSTEP, VIRTUAL_TIME, Case, ExpectedOutcome, InjectionOutcome, within
 from hil.app.faults.protocol_cases import DRIVES, MOMENTS_S, SERVOS, fault, protocol_config, run_case
 from hil.app.resident import Resident
 from hil.app.run import open_backend
@@ -25,10 +27,10 @@ from hil.app.run_loop import Signals, run_loop
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.config.schema.sensors import CameraConfig
-from hil.messages.fault import STOP_WRITTEN_NS, Fault
+from hil.messages.fault import Fault
 from hil.realtime import RightsWanted
 from hil.recording import read_trial
-from hil.safety.fault_table import FAULT_TABLE, ReactionTimes
+from hil.safety.fault_table import ReactionTimes
 
 ROW = Fault.DEVICE_FAULT
 # A run that a camera films, how long that gives frames [ns], and the bytes of one.
@@ -79,43 +81,21 @@ def status_cases() -> Iterator[Case]:
         yield Case(ROW, name, "camera", "running", LOCKSTEP, filmed, run_filmed, (flags, jpeg))
 
 
-class _DamagedCamera:
-    """The process of a camera which gives only such frames, over the whole of a run.
+def _damaged_camera(flags: int, jpeg: bytes, folder: Path, camera: CameraConfig) -> Any:
+    """The process of a camera which gives only such frames, over the whole of a run: it writes them into a folder."""
 
-    Args:
-        span_ns: how long it gives frames [ns].
-    """
+    def source(_ending: Any, began: Callable[[], None]) -> Iterator[CameraFrame]:
+        began()
+        for number, t_ns in enumerate(range(0, FILMED_NS, round(1e9 / camera.rate_hz))):
+            if found := captured(MONOTONIC | flags, t_ns, number, jpeg, t_ns):
+                yield found
 
-    ending = orphaned = False
-
-    def __init__(self, flags: int, jpeg: bytes, span_ns: int) -> None:
-        self._flags, self._jpeg, self._span_ns = flags, jpeg, span_ns
-
-    def __call__(self, folder: Path, camera: CameraConfig) -> Any:
-        """Write the frames that are some into a folder."""
-
-        def source(_ending: Any, began: Callable[[], None]) -> Iterator[CameraFrame]:
-            began()
-            for number, t_ns in enumerate(range(0, self._span_ns, round(1e9 / camera.rate_hz))):
-                if found := captured(MONOTONIC | self._flags, t_ns, number, self._jpeg, t_ns):
-                    yield found
-
-        capture(folder, self, source)
-        return self
-
-    def receive(self, _within_s: float) -> dict[str, Any]:
-        """Say that frames may come."""
-        return {"ready": True}
-
-    def end(self, _within_s: float) -> bool:
-        """End in order."""
-        return True
-
-    def ready(self, *_: Any, **__: Any) -> None:
-        """Nobody waits for it."""
-
-    def report(self, **_: Any) -> None:
-        """It has nothing to say."""
+    process: Any = SimpleNamespace(
+        ending=False, orphaned=False, receive=lambda _: {"ready": True}, end=lambda _: True,
+        ready=lambda: None, report=lambda **_: None,
+    )  # fmt: skip
+    capture(folder, process, source)
+    return process
 
 
 def run_filmed(case: Case) -> InjectionOutcome:
@@ -125,7 +105,7 @@ def run_filmed(case: Case) -> InjectionOutcome:
         assert config.camera is not None
         rig = open_backend(Rig(config), folder, lambda _: None, stack)
         resident = Resident(Rig(config), rig, Signals(), lambda _: None)
-        camera = Capture(folder, config.camera, _DamagedCamera(flags, jpeg, FILMED_NS))
+        camera = Capture(folder, config.camera, partial(_damaged_camera, flags, jpeg))
         wall_s = run_loop(rig, Signals(), lambda _: None, wanted=RightsWanted())
         resident.conclude(folder, wall_s, figure=False, filmed=(camera, kept := camera.end(0)))
         events = read_trial(folder, trusted=True).events
@@ -141,12 +121,9 @@ def _of(status: StatusTable, times: ReactionTimes) -> Iterator[tuple[str, int, E
     by_reaction: dict[Reaction, list[StatusRow]] = {reaction: [] for reaction in Reaction}
     for row in status.rows:
         by_reaction[row.reaction].append(row)
-    bound_ms = FAULT_TABLE[ROW].bound_for(times) or 0.0
-    stopped_ms = bound_ms + STOP_WRITTEN_NS * 1e-6
-    rows = frozenset({ROW})
     for row in by_reaction[Reaction.SAFE]:
-        yield row.words, row.value, ExpectedOutcome(rows, bound_ms, stopped_ms, says=row.words)
+        yield row.words, row.value, within(times, ROW, says=row.words)
     for row in by_reaction[Reaction.MARK]:
-        yield row.words, row.value, ExpectedOutcome(rows, bound_ms, says=row.words, goes_on=True)
+        yield row.words, row.value, within(times, ROW, stop_ms=None, says=row.words, goes_on=True)
     if ignored := by_reaction[Reaction.IGNORED]:
         yield "all that is ignored", sum(row.value for row in ignored), ExpectedOutcome()

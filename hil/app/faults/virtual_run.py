@@ -40,6 +40,8 @@ class VirtualRun:
     Attributes:
         computer: in virtual time; its clock, ports and network, the simulated rig and the workers are `host`,
             `simulated_rig` and `processes`.
+        ask: sends the simulated rig a command; raises DeviceError.
+        sleep: lets virtual time pass.
         rig: as `hil.app.run.open_backend` returns it, once it is ready.
         error: the exception that ended the run, if any.
     """
@@ -59,6 +61,7 @@ class VirtualRun:
         self.computer = computer = VirtualComputer(described, scratch, self.kill_loop)
         self.time, self.host = computer.time, computer.host
         self.simulated_rig, self.processes = computer.rig, computer.processes
+        self.ask, self.sleep = self.simulated_rig.ask, self.host.sleep
         self.rig: RealtimeBackend | None = None
         self.shared: RunMemory | None = None
         self.error: Exception | None = None
@@ -94,14 +97,6 @@ class VirtualRun:
         self.time.kill(self.loop)
         self.processes.orphan()
         self._ended()
-
-    def ask(self, do: str, **command: Any) -> dict[str, Any]:
-        """Send the simulated rig a command. Raises DeviceError."""
-        return self.simulated_rig.ask(do, **command)
-
-    def sleep(self, seconds: float) -> None:
-        """Let virtual time pass."""
-        self.host.sleep(seconds)
 
     def signal(self, name: str, number: signal.Signals) -> None:
         """Send SIGKILL, SIGSTOP or SIGCONT to the loop or a worker, by its name."""

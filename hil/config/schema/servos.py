@@ -112,21 +112,9 @@ class DrivenJoint(NamedTuple):
     outside_rad: float
     slides: bool = False
 
-    def beyond(self, value: float) -> float:
-        """How far a coordinate is outside the range [rad, m]; negative: so far it is within."""
-        return max(value - self.high_rad, self.low_rad - value)
-
-    def words(self, value: float) -> str:
-        """A coordinate of the joint [rad, m] as a person reads it: in deg, or in mm."""
-        return f"{1e3 * value:.1f} mm" if self.slides else f"{math.degrees(value):.1f} deg"
-
     def shown(self, value: float) -> float:
         """A coordinate [rad, m], or a rate of it, in the unit of keys: deg, or mm."""
         return 1e3 * value if self.slides else math.degrees(value)
-
-    def range_words(self) -> str:
-        """The range as a person reads it."""
-        return f"{self.shown(self.low_rad):g} to {self.shown(self.high_rad):g} {self.unit}"
 
     @property
     def unit(self) -> str:

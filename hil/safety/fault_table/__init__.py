@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from hil.config.rig import Rig  # imports kernels
 
 __all__ = [
-    "EXTERNAL_FAULTS", "FAULT_TABLE", "WARNINGS", "FaultRow", "ReactionTimes", "only_marks", "row_of", "warnings_for",
+    "EXTERNAL_FAULTS", "FAULT_TABLE", "WARNINGS", "FaultRow", "ReactionTimes", "bound_ms", "only_marks", "row_of",
+    "warnings_for",
 ]  # fmt: skip
 
 _ROWS = (*SENSOR_ROWS, *LOOP_ROWS, *LINK_ROWS, *OPERATOR_ROWS)
@@ -39,6 +40,11 @@ EXTERNAL_FAULTS = frozenset(fault for fault in Fault if FAULT_TABLE[fault].exter
 _OF_INSTRUMENTS = frozenset({Fault.MEASURED_MOTION, Fault.NOT_LIVE})
 # Some of these latch Safe, and some only mark.
 _MARKED_TOO = (*_OF_INSTRUMENTS, Fault.DEVICE_FAULT)
+
+
+def bound_ms(row: int, times: ReactionTimes, device: str = "") -> float:
+    """Longest time from the cause of a row's fault to the reaction [ms]; 0: it is not a matter of time."""
+    return FAULT_TABLE[row].bound_for(times, device) or 0.0
 
 
 def warnings_for(rig: Rig) -> frozenset[Fault]:

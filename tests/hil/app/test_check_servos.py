@@ -65,7 +65,7 @@ def failed(access):
 def test_servos_that_are_in_order_pass_and_nothing_but_a_cut_is_commanded(access):
     checks = {check.item: check for check in check_servos(RIG, access)}
     assert all(check.ok for check in checks.values())
-    assert checks["angle of rear_left_walking"].found == "0.0 deg"
+    assert checks["joint rear_left_walking"].found == "0.0 deg"
     assert checks["dead-man of the servos"].found == "100 ms"
     assert checks["servos at the cut"].found == RIG.config.servos.on_cut
     assert access.closed
@@ -80,7 +80,7 @@ def test_a_start_that_stays_confirmed_is_said(access):
 
 def test_a_cut_that_is_not_confirmed_and_an_angle_out_of_its_range_are_named(access):
     access.confirms, access.angles = False, (math.radians(25.0), *access.angles[1:])
-    assert failed(access) == {"servos cut", "angle of front_left_walking"}
+    assert failed(access) == {"servos cut", "joint front_left_walking"}
 
 
 def test_a_slow_link_a_pressed_button_and_what_a_controller_reports_are_named(access):

@@ -15,7 +15,7 @@ from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
 from hil.messages.fault import Fault
 from hil.messages.stages import Command, Samples
-from hil.safety.joint_safety import ServoMonitor
+from hil.safety.device_monitors import ServoMonitor
 
 MS = 1_000_000
 
@@ -32,7 +32,7 @@ def test_a_slide_has_its_numbers_in_metres_and_newtons() -> None:
     assert (joint.low_rad, joint.high_rad, joint.rate_radps, joint.torque_limit_Nm) == (-0.005, 0.12, 0.05, 1000.0)
     assert (joint.friction_speed_radps, joint.follow_rad, joint.outside_rad) == (0.002, 0.005, 0.002)
     assert config.layout.servos == config.layout.slides == ("deck_lift",)
-    assert joint.words(0.0123) == "12.3 mm"
+    assert (joint.shown(0.0123), joint.unit) == (pytest.approx(12.3), "mm")
     # an encoder of the instrument `joints` measures angles
     assert "deck_lift" not in [one.joint for one in load_config("sim_lift", ["joints={}"]).encoders]
 

@@ -329,7 +329,7 @@ def test_arming_passes_with_good_readings_of_a_rover_that_stands():
     ("settings", "role", "bad", "item"),
     [
         (POSE, "motion", lambda n: (0.01 * (n % 2), *UPRIGHT[1:]), "scatter of the motion at rest"),
-        (POSE, "motion", lambda n: (25.0, 1e-4 * (n % 3), *UPRIGHT[2:]), "motion in its room"),
+        (POSE, "motion", lambda n: (25.0, 1e-4 * (n % 3), *UPRIGHT[2:]), "motion x"),
         (POSE, "motion", lambda n: (*UPRIGHT[:3], 0.01 * (n % 2), 0.0, 0.0, 1.0), "scatter of the attitude at rest"),
         (POSE, "motion", lambda n: UPRIGHT, "motion equal readings in a row"),
         (POSE, "motion", lambda n: (math.nan if n == 9 else 1e-4 * (n % 3), *UPRIGHT[1:]), "motion values"),

@@ -98,13 +98,13 @@ def test_arming_waits_for_every_value_and_is_refused_beyond_a_limit(config):
     }
     assert len(checks) == 6 + 1 + 4
     assert [name for name, check in checks.items() if not check.ok] == ["supply voltage rig"]
-    assert checks["supply voltage rig"].allowed == "at least 20 and at most 30 V (limits.supply_V)"
+    assert checks["supply voltage rig"].allowed == "20 to 30 V (limits.supply_V)"
     (unread,) = (
         check
         for check in MeasuredMonitor(config.layout, config.limits).arming_checks(samples(current_A=math.nan))
         if not check.ok
     )
-    assert (unread.item, unread.found) == ("motor current middle_left", "not read yet")
+    assert (unread.item, unread.found) == ("motor current middle_left", "no number yet")
 
 
 def test_without_limits_nothing_is_watched_read_or_recorded():

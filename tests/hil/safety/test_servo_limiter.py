@@ -14,8 +14,7 @@ from hil.config import load_config
 from hil.config.rig import Rig
 from hil.messages.fault import Alarm, Fault
 from hil.messages.stages import SetPoints, Tick
-from hil.safety.joint_safety import ServoLimiter
-from hil.safety.limiter import Limiter
+from hil.safety.limiter import Limiter, ServoLimiter
 from hil.safety.monitor import SafetyMonitor
 
 CONFIG = load_config("sim_impact", ["servos={joints: {front_left_walking: {range_deg: [-30, 30]}}}"])

@@ -9,7 +9,7 @@ from hil.config import load_config
 from hil.config.rig import Rig
 from hil.messages.fault import Fault
 from hil.messages.stages import Command, Samples
-from hil.safety.joint_safety import ServoMonitor
+from hil.safety.device_monitors import ServoMonitor
 
 CONFIG = load_config(
     "sim_impact", ["servos={joints: {front_left_walking: {}, rear_left_walking: {}}, follow_deg: 4, follow_s: 0.2}"]
@@ -78,6 +78,18 @@ def test_a_joint_beyond_its_range_is_a_fault_in_one_sample():
 
 def test_a_servo_that_is_cut_may_be_anywhere():
     assert Watch(cut=True).see(2.0, -2.0, times=50) == []
+
+
+def test_a_joint_that_was_far_before_a_cut_gets_its_time_again_after_it():
+    watch, far = Watch(), math.radians(4.1)
+    watch.see(0.0, far, times=20)
+    watch.cut = True
+    watch.command(0.0, 0.0)
+    watch.see(0.0, far)
+    watch.cut = False
+    watch.command(0.0, 0.0)
+    assert watch.see(0.0, far, times=20) == []
+    assert watch.see(0.0, far) == [Fault.JOINT_NOT_FOLLOWING]
 
 
 def test_angles_that_are_no_numbers_are_a_fault():

@@ -8,7 +8,8 @@ from drivers.messages import DriveSample, JointSample, Reading, ValveSample
 from hil.config import load_config
 from hil.config.rig import Rig
 from hil.messages.stages import Samples
-from hil.safety.joint_safety import joint_checks, zero_checks
+from hil.safety.arming import zero_checks
+from hil.safety.limits import joint_limits, limit_checks
 
 WALKING = "servos={joints: {walking: {}}, outside_deg: 2}"
 ENCODERS = "joints={encoders: [{joint: front_left_walking, zero_deg: 10, reversed: true}, {joint: rear_left_walking}]}"
@@ -51,7 +52,10 @@ def test_what_has_not_been_measured_is_not_judged(rig):
 def test_a_joint_just_outside_its_range_is_refused_and_one_at_its_end_is_not(rig, sign):
     edge_deg = math.degrees(rig.config.driven_joints[0].high_rad)
     assert edge_deg == -math.degrees(rig.config.driven_joints[0].low_rad)
-    found = [joint_checks(rig, samples(sign * deg, (0.0, 0.0), sequence=0))[0] for deg in (edge_deg, edge_deg + 0.1)]
+    found = [
+        limit_checks(joint_limits(rig, powered=False), samples(sign * deg, (0.0, 0.0)).servos)[0]
+        for deg in (edge_deg, edge_deg + 0.1)
+    ]
     assert [(check.item, check.ok) for check in found] == [
         ("joint front_left_walking", True),
         ("joint front_left_walking", False),

@@ -100,6 +100,15 @@ def test_what_a_loop_had_gathered_is_forgotten_in_a_cut():
     assert not answers(monitor, lambda _: 0.0, 700 * MS)
 
 
+def test_a_wheel_that_stood_before_a_cut_gets_its_time_again_after_it(monitor):
+    assert not answers(monitor, lambda _: 0.0, NOT_FOLLOWING_NS - 10 * MS)
+    monitor.record_command(command(0.0, 0.0, cut=True))
+    monitor.record_command(command(SET, SET))
+    for t_ns in range(NOT_FOLLOWING_NS, 2 * NOT_FOLLOWING_NS, 10 * MS):
+        assert monitor.check(DriveSample(t_ns, t_ns, (SET, 0.0), -1)) is None
+    assert monitor.check(DriveSample(1, 2 * NOT_FOLLOWING_NS, (SET, 0.0), -1)) is not None
+
+
 def test_a_speed_that_is_not_a_number_is_another_fault_and_hides_no_wheel(monitor):
     found = answers(monitor, lambda t_ns: math.nan if t_ns < 100 * MS else 0.0, 1_000_000_000)
     assert found

@@ -113,7 +113,7 @@ def test_delayed_samples_and_commands_come_at_their_time_even_once_it_is_over():
     assert drives.commands == []
     assert given(device, 6, 8) == [(7, 4), (8, 5)]
     assert drives.commands == [run(1)]
-    device.clear_fault()
+    device.inject_fault(None)
     assert given(device, 9, 13)[:2] == [(9, 6), (10, 7)]
 
 
@@ -124,7 +124,7 @@ def test_intermittent_it_is_off_and_on_by_turns():
 def test_cleared_it_works_again():
     for kind in KINDS:
         device = faulty(kind, every=100)
-        device.clear_fault()
+        device.inject_fault(None)
         assert given(device, 4, 5) == [(4, 4), (5, 5)]
 
 
