@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from hil.bench.bench_models import mujoco_rover
+from hil.bench.bench_models import CONFIG, mujoco_rover
 from hil.config import Config, load_config
 from hil.config.model_parameters import nominal_rig
 from hil.config.rig import Rig
@@ -50,7 +50,7 @@ def drops_of_a_rover() -> list[Row]:
     rover = load_config("sim_impact").rover.parameters().build()
     q = rover.neutral()
     pair_kg = _both(rover.impact_jacobian(q, 0.0), rover.mass_matrix(q))
-    model, data = mujoco_rover(on_plane=False)
+    model, data = mujoco_rover(CONFIG, on_plane=False)
     mujoco.mj_forward(model, data)
     mass, turn, rows = np.zeros((model.nv, model.nv)), np.zeros((3, model.nv)), np.zeros((2, model.nv))
     for one, unit in enumerate(np.eye(model.nv)):

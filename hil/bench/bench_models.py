@@ -19,12 +19,12 @@ from hil.estimation.soil.soil_filter import SOIL, STATES, make_filter, make_whee
 from models.actuators.pneumatic import NO_CYLINDERS
 from models.kernels.bound import BoundApart, BoundArguments
 from models.plant import RigParameters
-from models.plant.advance import PlantParts, advance, make_log
+from models.plant.advance import PlantParts, StepLengths, advance, make_log
 from models.rover.arm_names import JOINTS
 from models.rover.capture_arm import CaptureArmParameters
 from models.rover.rover import Rover
 from models.rover.tree import Tree
-from models.vehicle import Scene, VehicleModel, VehicleState, address_of_run, run_bound
+from models.vehicle import Scene, VehicleState, address_of_run, run_bound
 from models.wheel import CrownedWheel, FlexibleWheel, RigidWheel, Ring, many
 
 ARM = "sim_capture"
@@ -43,51 +43,67 @@ class _RigidArm(CaptureArmParameters):
         return replace(tree, joints=joints, couplings=())
 
 
-def arm_steps(dt_s: float) -> dict[str, Callable[[int], object]]:
+def arm_steps(dt_s: float) -> dict[str, Callable[[int], None]]:
     """Rows `substep_arm` and `substep_arm_rigid`: so many steps of that length [s], payload and latch included."""
     rig = nominal_rig(load_config(ARM))
     return {"substep_arm": _steps(rig, dt_s), "substep_arm_rigid": _steps(replace(rig, rover=_RigidArm()), dt_s)}
 
 
-def _steps(rig: RigParameters, dt_s: float) -> Callable[[int], object]:
+def _steps(rig: RigParameters, dt_s: float) -> Callable[[int], None]:
     rover, vehicle, state = rig.build()
     state.v[[6 + rover.tree_joint_names.index(name) for name in JOINTS]] = _SPEED
     scene = BoundArguments(Scene(vehicle, state))
     return lambda count: run_bound(scene, count, dt_s)
 
 
-CONFIG, UNEVEN, XU, MIXED, SHAPED = "sim_impact", "sim_scan", "sim_xu", "sim_mixed_wheels", "sim_drop"
-HARD = "sim_step_nonsmooth"
+CONFIG, UNEVEN, XU, HARD, SHAPED = "sim_impact", "sim_scan", "sim_xu", "sim_step_nonsmooth", "sim_drop"
 DT_S = 1e-4
 SUBSTEPS = 10
-LEVEL = {"ground.profile.start_m": 50.0}  # the step is out of reach
 STEP_S = SUBSTEPS * DT_S  # of the peers
 STEP_NS = round(STEP_S * 1e9)
 SETTLED_STEPS = 20_000
-SETTLED_NS = round(SETTLED_STEPS * DT_S * 1e9)
 WHEELS = 500
 # Every candidate runs once in each round, so that other load of the machine affects all equally.
 BURST_S = 2e-3
 
 Row = dict[str, Any]
-# Does its work this number of times.
-Contender = Callable[[int], object]
+# Does its work this number of times. What has wheels on ground returns numbers of its contacts and of bodies that move.
+Contender = Callable[[int], tuple[int, int] | None]
+
+
+ROVERS = {"": CONFIG, "_juno": UNEVEN, "_xu": XU, "_exomars": HARD}
+MUJOCO = {f"mujoco_millisecond{rover}": config for rover, config in ROVERS.items()}
+RCP, JUNO, XUS, EXOMARS = MUJOCO
+FREE = {"trial.start_distance_m": 5.0, "trial.timeout_s": 200.0}  # the obstacle is out of reach
+LEVEL, EXACT = {"ground.kind": "soil", "ground.scan": None}, {"rover.type": "juno_exact"}
+AWAY = {"ground.profile.start_m": 50.0}
+# Config, changes, and what its row is compared with. Steps are as long as the state allows, in rows `..._fixed` DT_S.
+VEHICLES: dict[str, tuple[str, dict[str, Any], str]] = {
+    "plant_millisecond": (CONFIG, FREE, RCP),
+    "plant_millisecond_legs": (CONFIG, FREE | {"obstacle.legs": "each"}, RCP),
+    "plant_millisecond_obstacle": (CONFIG, {"trial.start_distance_m": 0.02}, RCP),
+    "plant_millisecond_flexible": ("sim_flexible_wheel", {}, RCP),
+    "plant_millisecond_mixed_wheels": ("sim_mixed_wheels", {}, RCP),
+    "plant_millisecond_juno": (UNEVEN, LEVEL, JUNO),
+    "plant_millisecond_juno_exact": (UNEVEN, LEVEL | EXACT, "plant_millisecond_juno"),
+    "plant_millisecond_scan": (UNEVEN, {}, JUNO),
+    "plant_millisecond_xu": (XU, {}, XUS),
+    "plant_millisecond_firm": (SHAPED, {"ground.profile": None, "experiment": "drive"}, RCP),
+    "plant_millisecond_profile": (SHAPED, AWAY, RCP),
+    "plant_millisecond_rocker_bogie": (HARD, AWAY | {"ground.kind": "firm"}, EXOMARS),
+    "plant_millisecond_nonsmooth": (HARD, AWAY, EXOMARS),
+}
 
 PEERS = {"mujoco": "MuJoCo", "pin": "Pinocchio"}
 COMPARED = {
     "millisecond": "mujoco_millisecond",
-    "plant_millisecond": "mujoco_millisecond",
     "wheel_exact": "wheel_split_quadrature",
     "wheel_flexible": "wheel_exact",
     "wheel_crowned": "wheel_exact",
-    "substep_mixed_wheels": "substep",
     "wheel_xu": "wheel_exact",
-    "substep_scan": "substep_juno",
-    "substep_juno_exact": "substep_juno",
-    "substep_xu": "substep_scan",
-    "substep_profile": "substep_firm",
     "substep_arm": "substep_arm_rigid",
-    "substep_nonsmooth": "substep_rocker_bogie",
+    **{name: peer for name, (_, _, peer) in VEHICLES.items()},
+    **{f"{name}_fixed": name for name in VEHICLES},
 }
 
 
@@ -106,10 +122,10 @@ def bench_models(rounds: int, starts: int, report: ProgressReporter) -> dict[str
     peers = {name: _version(package) for package, name in PEERS.items()}
     report_compiling(report.text)
     report.text("settling a rover on soil, and on a plane if MuJoCo is installed")
-    contenders: dict[str, Contender] = {**_rover(), **_uneven(), **_wheel(), **_soil(), **arm_steps(DT_S)}
-    sizes: dict[str, int] = dict.fromkeys(
-        ("wheel_exact", "wheel_flexible", "wheel_crowned", "wheel_xu", "wheel_split_quadrature"), WHEELS
-    )
+    contenders: dict[str, Contender] = {**_rover(), **_wheel(), **_soil(), **arm_steps(DT_S)}
+    for name in VEHICLES:
+        contenders |= plants_of(name)
+    sizes = {name: WHEELS for name in contenders if name.startswith("wheel_")}
     if peers["MuJoCo"]:
         contenders |= _mujoco()
     if peers["Pinocchio"]:
@@ -119,10 +135,10 @@ def bench_models(rounds: int, starts: int, report: ProgressReporter) -> dict[str
     if starts:
         report.text(f"a process that compiles every kernel of a tick, and {starts} that load them from the cache")
         rows += _starts(starts)
-    medians = {row["name"]: row["p50"] for row in rows}
+    measured = {row["name"]: row for row in rows}
     for row in rows:
-        if (peer := COMPARED.get(row["name"])) in medians:
-            row |= {"ratio_to": peer, "ratio": row["p50"] / medians[peer]}
+        if peer := measured.get(COMPARED.get(row["name"], "")):
+            row |= {"ratio_to": peer["name"], "ratio": row["p50"] / peer["p50"], "peer_contacts": peer["contacts"]}
     return {"machine": about, "peers": peers, "rows": rows}
 
 
@@ -135,7 +151,11 @@ def _measured(
         for name, contender in contenders.items():
             times[name].append(_seconds(contender, repeats[name]) / repeats[name] / sizes.get(name, 1))
         report.done(count + 1, rounds)
-    return [_row(name, "us", np.array(seconds) * 1e6) for name, seconds in times.items()]
+    rows = {name: _row(name, "us", np.array(seconds) * 1e6) for name, seconds in times.items()}
+    for name, contender in contenders.items():
+        if counts := contender(1):
+            rows[name]["contacts"], rows[name]["bodies"] = counts
+    return [*rows.values()]
 
 
 def _starts(count: int) -> list[Row]:
@@ -146,7 +166,7 @@ def _starts(count: int) -> list[Row]:
 def _row(name: str, unit: str, times: np.ndarray) -> Row:
     p50, p99 = np.quantile(times, (0.5, 0.99)).tolist()
     row: Row = {"name": name, "unit": unit, "p50": p50, "p99": p99, "min": float(times.min())}
-    return row | {"ratio_to": None, "ratio": None}
+    return row | dict.fromkeys(("ratio_to", "ratio", "contacts", "bodies", "peer_contacts"))
 
 
 def _repeats(contender: Contender) -> int:
@@ -157,98 +177,75 @@ def _repeats(contender: Contender) -> int:
 
 
 def _seconds(contender: Contender, repeats: int) -> float:
-    began = time.perf_counter()
+    began = time.thread_time()
     contender(repeats)
-    return time.perf_counter() - began
+    return time.thread_time() - began
 
 
-def _rover() -> dict[str, Contender]:
-    """Our model: a rover that drives on soil, with six exact wheels."""
-    scene = _driving(*nominal_rig(load_config(CONFIG)).build())
-
-    def from_python(steps: int, dt_s: float) -> Contender:
-        def again(count: int) -> None:
-            for _ in range(count):
-                run_bound(scene, steps, dt_s)
-
-        return again
-
-    return {
-        "substep": lambda count: run_bound(scene, count, DT_S),
-        "millisecond": from_python(1, STEP_S),
-        "plant_millisecond": _plant(),
-        "tick_10": from_python(SUBSTEPS, DT_S),
-        "call_overhead": from_python(0, DT_S),
-    }
-
-
-def _plant() -> Contender:
-    """The same as the plant steps it, without sensors: steps as long as the state allows, the obstacle far away."""
-    rig = nominal_rig(load_config(CONFIG))
-    rover, vehicle, state = rig.build()
-    assert vehicle.obstacle is not None
-    vehicle = vehicle._replace(obstacle=vehicle.obstacle._replace(foot=1e9))
-    scene, chain, log = BoundApart(Scene(vehicle, state)), rover.chain, make_log(state, 0)
-    parts = BoundArguments(
-        PlantParts(
-            scene,
-            state,
-            chain.wheel_body,
-            rig.cylinder,
-            None,
-            log,
-            None,
-            NO_CYLINDERS,
-            chain.motor_wheel,
-            rig.step_lengths,
-        )
-    )
-    run = address_of_run(vehicle, state)
-    state.drives.cut[:], state.drives.set_speed[:] = 0.0, 0.4
-    advance(parts, run, 0, SETTLED_NS)
-
+def _again(work: Callable[..., object], *arguments: object) -> Contender:
     def again(count: int) -> None:
         for _ in range(count):
-            advance(parts, run, 0, STEP_NS)
+            work(*arguments)
 
     return again
 
 
-def _driving(_: Rover, vehicle: VehicleModel, state: VehicleState) -> BoundArguments[Scene]:
-    """At constant speed, with the obstacle out of reach."""
-    assert vehicle.obstacle is not None
-    scene = BoundArguments(Scene(vehicle._replace(obstacle=vehicle.obstacle._replace(foot=1e9)), state))
-    state.drives.cut[:], state.drives.set_speed[:] = 0.0, 0.4
-    run_bound(scene, SETTLED_STEPS, DT_S)
-    return scene
-
-
-def _uneven() -> dict[str, Contender]:
-    """Juno on level soil, with coupled rockers and with its rods, and on a scan; Xu's rover; one on mixed wheels.
-
-    The RCP on firm ground, level and with a profile: each of its wheels looks at every face. A rocker-bogie before a
-    step: by nonsmooth contact, and by a contact law with friction that holds.
-    """
-    level = {"ground.kind": "soil", "ground.scan": None}
+def _rover() -> dict[str, Contender]:
+    """The twin: a rover that drives on soil, with six exact wheels."""
+    scene = BoundArguments(_driving("plant_millisecond")[2])
+    again = _again(run_bound, scene, 1, STEP_S)
     return {
-        "substep_juno": _open_ground(UNEVEN, level),
-        "substep_juno_exact": _open_ground(UNEVEN, level | {"rover.type": "juno_exact"}),
-        "substep_scan": _open_ground(UNEVEN, {}),
-        "substep_xu": _open_ground(XU, {}),
-        "substep_mixed_wheels": _open_ground(MIXED, {}),
-        "substep_firm": _open_ground(SHAPED, {"ground.profile": None, "experiment": "drive"}),
-        "substep_profile": _open_ground(SHAPED, {"ground.profile.start_m": 50.0}),
-        "substep_nonsmooth": _open_ground(HARD, LEVEL),
-        "substep_rocker_bogie": _open_ground(HARD, LEVEL | {"ground.kind": "firm"}),
+        "substep": lambda count: run_bound(scene, count, DT_S),
+        "millisecond": lambda count: again(count) or _counts(scene.value.state),
+        "tick_10": _again(run_bound, scene, SUBSTEPS, DT_S),
+        "call_overhead": _again(run_bound, scene, 0, DT_S),
     }
 
 
-def _open_ground(name: str, changes: Mapping[str, Any]) -> Contender:
-    _, vehicle, state = nominal_rig(load_config(name, changes)).build()
-    scene = BoundArguments(Scene(vehicle, state))
+def _counts(state: VehicleState) -> tuple[int, int]:
+    """Contacts of wheels with ground and obstacle, and bodies that move: the base has six speeds, each other one."""
+    contacts = np.count_nonzero(state.ground.vertical > 0.0) + np.count_nonzero(state.obstacle.force > 0.0)
+    return int(contacts), state.v.size - 5
+
+
+def _driving(name: str) -> tuple[RigParameters, Rover, Scene]:
+    """A vehicle at constant speed, or where a wheel touches the obstacle."""
+    config, changes, _ = VEHICLES[name]
+    rig = nominal_rig(load_config(config, changes))
+    rover, vehicle, state = rig.build()
     state.drives.cut[:], state.drives.set_speed[:] = 0.0, 0.1
-    run_bound(scene, SETTLED_STEPS, DT_S)
-    return lambda count: run_bound(scene, count, DT_S)
+    scene = BoundArguments(Scene(vehicle, state))
+    for _ in range(SETTLED_STEPS):
+        if not state.obstacle.force.any():
+            run_bound(scene, 1, DT_S)
+    return rig, rover, scene.value
+
+
+def plants_of(name: str) -> dict[str, Contender]:
+    """A vehicle as the plant steps it, without sensors: in steps as long as its state allows, and in fixed ones.
+
+    A burst begins where the one before began.
+    """
+    rig, rover, scene = _driving(name)
+    apart, run, log = BoundApart(scene), address_of_run(*scene), make_log(scene.state, 0)
+    seen, chain, q, v = scene.state._replace(servos=None), rover.chain, scene.state.q.copy(), scene.state.v.copy()
+
+    def stepped(lengths: StepLengths) -> Contender:
+        gas, mounts = None, NO_CYLINDERS
+        actuators = chain.wheel_body, rig.cylinder, None, log, gas, mounts, chain.motor_wheel
+        parts = BoundArguments(PlantParts(apart, seen, *actuators, lengths))
+
+        again = _again(advance, parts, run, 0, STEP_NS)
+
+        def from_the_start(count: int) -> tuple[int, int]:
+            seen.q[:], seen.v[:] = q, v
+            again(count)
+            return _counts(seen)
+
+        return from_the_start
+
+    short = round(DT_S * 1e9)
+    return {name: stepped(rig.step_lengths), f"{name}_fixed": stepped(StepLengths(short, short))}
 
 
 def _wheel() -> dict[str, Contender]:
@@ -261,21 +258,13 @@ def _wheel() -> dict[str, Contender]:
     crowned = np.array(CrownedWheel(wheel.radius, wheel.width, wheel.soil, 0.3).parameters)
     xu = np.array(nominal_rig(load_config(XU)).ground.wheel_of(rig.rover.tree().wheels[0]).parameters)
     sinkage, slip = np.linspace(0.002, 0.03, WHEELS), np.linspace(0.05, 0.9, WHEELS)
-    out = np.zeros((3, WHEELS))
-
-    def over(kernel: Callable[..., None], packed: np.ndarray) -> Contender:
-        def again(count: int) -> None:
-            for _ in range(count):
-                kernel(packed, sinkage, slip, out)
-
-        return again
-
+    rest = sinkage, slip, np.zeros((3, WHEELS))
     return {
-        "wheel_exact": over(many.forces, rigid),
-        "wheel_flexible": over(many.forces, flexible),
-        "wheel_crowned": over(many.forces, crowned),
-        "wheel_xu": over(many.forces, xu),
-        "wheel_split_quadrature": over(many.split_quadrature_forces, rigid),
+        "wheel_exact": _again(many.forces, rigid, *rest),
+        "wheel_flexible": _again(many.forces, flexible, *rest),
+        "wheel_crowned": _again(many.forces, crowned, *rest),
+        "wheel_xu": _again(many.forces, xu, *rest),
+        "wheel_split_quadrature": _again(many.split_quadrature_forces, rigid, *rest),
     }
 
 
@@ -290,52 +279,53 @@ def _soil() -> dict[str, Contender]:
     found = make_filter(wheels, prior, np.full(STATES, 0.03), config.wheel_radius_m, 20.0, 0.1, 0.01)
     wheels.load[:], wheels.slip[:] = 200.0, 0.2
     found.measured[:] = 0.05, 400.0, 0.0, 90.0, 0.002
-    bound = BoundArguments(found)
-
-    def again(count: int) -> None:
-        for _ in range(count):
-            update(bound, 0.0025, 0.0025, 20.0)
-
-    return {"soil_update": again}
+    return {"soil_update": _again(update, BoundArguments(found), 0.0025, 0.0025, 20.0)}
 
 
 def _mujoco() -> dict[str, Contender]:
-    """The same rover in MuJoCo, a simulated millisecond: on a plane with one contact a wheel, and in free flight."""
+    """The same rovers in MuJoCo, a simulated millisecond: on a plane with one contact a wheel, and in free flight."""
     import mujoco
 
-    def engine(on_plane: bool) -> Contender:
-        model, data = mujoco_rover(on_plane)
+    def engine(config: str, on_plane: bool) -> Contender:
+        model, data = mujoco_rover(config, on_plane)
         mujoco.mj_step(model, data, nstep=2000 if on_plane else 1)
-        return lambda count: mujoco.mj_step(model, data, nstep=count)
+        return lambda count: mujoco.mj_step(model, data, nstep=count) or (data.ncon, model.nbody - 1)
 
-    return {"mujoco_millisecond": engine(True), "mujoco_step_free": engine(False)}
+    on_planes = {name: engine(config, True) for name, config in MUJOCO.items()}
+    return {**on_planes, "mujoco_step_free": engine(CONFIG, False)}
 
 
-def mujoco_rover(on_plane: bool) -> tuple[Any, Any]:
-    """Model and data of MuJoCo for the same rover, its fixed bodies merged; on a plane its wheels are spheres.
+def mujoco_rover(config: str, on_plane: bool) -> tuple[Any, Any]:
+    """Model and data of MuJoCo for a config's rover, its fixed bodies merged; on a plane its wheels are spheres.
 
     A sphere has one contact, as a wheel of ours. A cylinder has two to four, which takes 1.5 times as long.
     """
     import mujoco
 
-    head, body = _peer_rover().urdf().split(">", 1)
+    rover = peer_rover(config)
+    head, body = rover.urdf().split(">", 1)
     world = (
         '<mujoco><compiler fusestatic="true" discardvisual="true"/></mujoco><link name="world"/>'
         '<joint name="flying" type="floating"><parent link="world"/><child link="main_body"/></joint>'
     )
     spec = mujoco.MjSpec.from_string(f"{head}>{world}{body}")
     spec.option.timestep = STEP_S
+    for coupling in rover.tree.couplings:
+        (source, ratio), *_ = coupling.sources
+        held = spec.add_equality(type=mujoco.mjtEq.mjEQ_JOINT, name1=coupling.joint, name2=source)
+        held.objtype = mujoco.mjtObj.mjOBJ_JOINT
+        held.data[:2] = coupling.offset, ratio
     if on_plane:
-        _put_on_plane(mujoco, spec)
+        _put_on_plane(mujoco, spec, rover)
     model = spec.compile()
     return model, mujoco.MjData(model)
 
 
-def _put_on_plane(mujoco: Any, spec: Any) -> None:
+def _put_on_plane(mujoco: Any, spec: Any, rover: Rover) -> None:
     """Use spheres as wheels, which touch only the plane; shapes of the URDF touch nothing."""
     for geom in spec.geoms:
         geom.contype = geom.conaffinity = 0
-    for mount in _peer_rover().tree.wheels:
+    for mount in rover.tree.wheels:
         spec.body(mount.body).add_geom(
             type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[mount.radius, 0.0, 0.0], mass=0.0, contype=1, conaffinity=0
         )
@@ -346,19 +336,15 @@ def _pinocchio() -> dict[str, Contender]:
     """The same rover in Pinocchio: forward dynamics without any contact."""
     import pinocchio
 
-    model = pinocchio.buildModelFromXML(_peer_rover().urdf(), pinocchio.JointModelFreeFlyer())
+    model = pinocchio.buildModelFromXML(peer_rover(CONFIG).urdf(), pinocchio.JointModelFreeFlyer())
     data, q = model.createData(), pinocchio.neutral(model)
     v, tau = np.full(model.nv, 0.1), np.zeros(model.nv)
-
-    def again(count: int) -> None:
-        for _ in range(count):
-            pinocchio.aba(model, data, q, v, tau)
-
-    return {"pinocchio_aba": again}
+    return {"pinocchio_aba": _again(pinocchio.aba, model, data, q, v, tau)}
 
 
-def _peer_rover() -> Rover:
-    return load_config(CONFIG).rover.parameters().build()
+def peer_rover(config: str) -> Rover:
+    """The rover of a config, locked as on the rig."""
+    return nominal_rig(load_config(config)).make_rover()
 
 
 def _version(package: str) -> str | None:

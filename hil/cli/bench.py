@@ -82,12 +82,21 @@ def models(
         result = bench_models(rounds, starts, report)
     write(json_file, result)
     table = Table(title=f"models: times over {rounds} rounds; ratio of medians", padding=0)
-    for column in ("name", "min", "p50", "p99", "unit", "ratio", "to"):
+    for column in ("name", "p50", "p99", "unit", "ratio", "to", "contacts"):
         table.add_column(column, justify="left" if column in ("name", "unit", "to") else "right")
     for row in result["rows"]:
         ratio = "" if row["ratio"] is None else f"{row['ratio']:.3f}"
-        times = [f"{row[key]:.3g}" for key in ("min", "p50", "p99")]
-        table.add_row(*(Text(text) for text in (row["name"], *times, row["unit"], ratio, row["ratio_to"] or "")))
+        contacts = ", ".join(str(row[key]) for key in ("contacts", "peer_contacts") if row[key])
+        cells = (
+            row["name"],
+            f"{row['p50']:.3g}",
+            f"{row['p99']:.3g}",
+            row["unit"],
+            ratio,
+            row["ratio_to"] or "",
+            contacts,
+        )
+        table.add_row(*map(Text, cells))
     show(table)
     for package, name in PEERS.items():
         if result["peers"][name] is None:

@@ -28,6 +28,8 @@ PEAK, HIT_SPEED = 0, 1
 _STEPS_AHEAD = 4
 # A drive has settled if its axle turns as it was told to, within this [rad/s]; a cut one should stand.
 _SETTLED = 2e-3
+# And if its acceleration is below this [rad/s^2]: half a step times a gain of speed is an error of the rover's place.
+_STEADY = 0.02
 
 
 class Sensing(NamedTuple):
@@ -153,7 +155,8 @@ def longest_step_ns(lengths: StepLengths, driven: IntArray, wheel_body: IntArray
             return lengths.brief
     for wheel in driven:
         wished = 0.0 if drives.cut[wheel] > 0.0 else drives.set_speed[wheel]
-        if abs(wished - v[5 + wheel_body[wheel]]) > _SETTLED:
+        axle = 5 + wheel_body[wheel]
+        if abs(wished - v[axle]) > _SETTLED or abs(state.work.rhs[axle]) > _STEADY:  # solved, it is acceleration
             return lengths.brief
     return lengths.steady
 

@@ -110,20 +110,8 @@ class Plant:
         lengths = parameters.step_lengths
         if contacts is not None:  # nobody says before how stiff they are
             lengths = StepLengths(parameters.substep_ns, parameters.substep_ns)
-        self._parts = BoundArguments(
-            PlantParts(
-                self.scene,
-                seen,
-                chain.wheel_body,
-                cylinder,
-                self._sensing,
-                self._log,
-                gas,
-                filled,
-                chain.motor_wheel,
-                lengths,
-            )
-        )
+        watched = self._sensing, self._log, gas, filled, chain.motor_wheel, lengths
+        self._parts = BoundArguments(PlantParts(self.scene, seen, chain.wheel_body, cylinder, *watched))
         self._plate = sensed_face(vehicle)
         self._stand = None if vehicle.obstacle is None else vehicle.obstacle.stand
         self._watch = ValidityWatch(self.rover, vehicle, self._state, tilt_deg)

@@ -43,7 +43,9 @@ TABLES = {
     "design_study": {"docs/how-to/sensitivity-and-design.md": ("derivatives", "best", "force")},
     "detector_rates": {"docs/explanation/sensing.md": ("detector rates",)},
     "energy_balance": {"docs/explanation/contact.md": ("energy balance",)},
-    "integration_steps": {"docs/explanation/limits.md": ("integration steps",)},
+    "integration_steps": {
+        "docs/explanation/limits.md": ("integration steps", "integration steps at an impact"),
+    },
     "impact_scaling": {"docs/explanation/contact.md": ("impact scaling", "peak over restitution")},
     "normal_force": {
         "docs/explanation/normal-force.md": ("moved loads", "shares in ruts", "best of the rover", "slip of the sled"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -15,11 +17,27 @@ from hil.cli import run
 
 pytestmark = pytest.mark.slow
 
-OURS = {"substep", "millisecond", "substep_juno", "substep_juno_exact", "substep_scan", "call_overhead"}
-OURS |= {"wheel_exact", "wheel_flexible", "wheel_crowned", "wheel_xu", "wheel_split_quadrature", "substep_xu"}
-OURS |= {"substep_mixed_wheels", "substep_firm", "substep_profile", "soil_update", "substep_arm", "substep_arm_rigid"}
-OURS |= {"substep_nonsmooth", "substep_rocker_bogie", "plant_millisecond", "tick_10"}
-PEERS = {"mujoco_millisecond", "mujoco_step_free", "pinocchio_aba"}
+OURS = {"substep", "millisecond", "tick_10", "call_overhead", "soil_update", "substep_arm", "substep_arm_rigid"}
+OURS |= {"wheel_exact", "wheel_flexible", "wheel_crowned", "wheel_xu", "wheel_split_quadrature"}
+# Contacts of wheels, and bodies that move, of each vehicle.
+COUNTS = {
+    "plant_millisecond": (6, 10),
+    "plant_millisecond_legs": (6, 10),
+    "plant_millisecond_obstacle": (8, 10),
+    "plant_millisecond_flexible": (6, 10),
+    "plant_millisecond_mixed_wheels": (6, 10),
+    "plant_millisecond_juno": (4, 7),
+    "plant_millisecond_juno_exact": (4, 12),
+    "plant_millisecond_scan": (4, 7),
+    "plant_millisecond_xu": (6, 17),
+    "plant_millisecond_firm": (6, 10),
+    "plant_millisecond_profile": (6, 10),
+    "plant_millisecond_rocker_bogie": (6, 10),
+    "plant_millisecond_nonsmooth": (6, 10),
+}
+VEHICLES = COUNTS.keys() | {f"{name}_fixed" for name in COUNTS}
+MUJOCO = {"mujoco_millisecond", "mujoco_millisecond_juno", "mujoco_millisecond_xu", "mujoco_millisecond_exomars"}
+PEERS = MUJOCO | {"mujoco_step_free", "pinocchio_aba"}
 
 
 @pytest.fixture(autouse=True)
@@ -27,13 +45,25 @@ def quick(monkeypatch):
     monkeypatch.setattr(bench_models, "BURST_S", 1e-5)
 
 
-def test_the_json_has_the_contracts_shape_and_names(tmp_path, capsys):
-    file = tmp_path / "models.json"
-    assert run(["bench", "models", "--rounds", "3", "--starts", "0", "--json", str(file)]) == 0
-    result = json.loads(file.read_text())
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """Content of the JSON, and what the terminal shows."""
+    file = tmp_path_factory.mktemp("bench") / "models.json"
+    with pytest.MonkeyPatch.context() as patched, contextlib.redirect_stdout(io.StringIO()) as shown:
+        patched.setattr(bench_models, "BURST_S", 1e-5)
+        assert run(["bench", "models", "--rounds", "3", "--starts", "0", "--json", str(file)]) == 0
+    return json.loads(file.read_text()), shown.getvalue()
+
+
+@pytest.fixture(scope="module")
+def rows(measured):
+    return {row["name"]: row for row in measured[0]["rows"]}
+
+
+def test_the_json_has_the_contracts_shape_and_names(measured, rows):
+    result, shown = measured
     assert set(result) == {"machine", "peers", "rows"}
-    rows = {row["name"]: row for row in result["rows"]}
-    assert set(rows) == OURS | PEERS
+    assert set(rows) == OURS | VEHICLES | PEERS
     for row in rows.values():
         assert row["unit"] == "us"
         assert 0.0 < row["min"] <= row["p50"] <= row["p99"]
@@ -43,14 +73,27 @@ def test_the_json_has_the_contracts_shape_and_names(tmp_path, capsys):
     assert rows["wheel_exact"]["ratio_to"] == "wheel_split_quadrature"
     assert rows["wheel_flexible"]["ratio_to"] == "wheel_exact"
     assert rows["wheel_crowned"]["ratio_to"] == "wheel_exact"
-    assert rows["substep_scan"]["ratio_to"] == "substep_juno"
-    assert rows["substep_juno_exact"]["ratio_to"] == "substep_juno"
-    assert rows["substep_xu"]["ratio_to"] == "substep_scan"
-    assert rows["substep_profile"]["ratio_to"] == "substep_firm"
     assert rows["substep_arm"]["ratio_to"] == "substep_arm_rigid"
-    assert rows["substep_nonsmooth"]["ratio_to"] == "substep_rocker_bogie"
     assert rows["call_overhead"]["ratio"] is None
-    assert "mujoco_millisecond" in capsys.readouterr().out
+    assert "mujoco_millisecond" in shown
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_each_vehicle_has_its_contacts_and_bodies_and_stands_beside_fixed_steps(rows, name):
+    row, fixed = rows[name], rows[f"{name}_fixed"]
+    assert (row["contacts"], row["bodies"]) == (fixed["contacts"], fixed["bodies"]) == COUNTS[name]
+    assert fixed["ratio_to"] == name
+    assert row["peer_contacts"] == rows[row["ratio_to"]]["contacts"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no MuJoCo there")
+def test_each_vehicle_is_compared_with_its_own_rover_on_as_many_wheels(rows):
+    """The wheels at the obstacle are in our row alone; the loops of Juno's rods are compared with rockers."""
+    for name in COUNTS.keys() - {"plant_millisecond_juno_exact", "plant_millisecond_obstacle"}:
+        row = rows[name]
+        assert row["ratio_to"] in MUJOCO
+        peer = rows[row["ratio_to"]]
+        assert (row["contacts"], row["bodies"]) == (peer["contacts"], peer["bodies"])
 
 
 def test_the_first_start_finds_an_empty_cache_and_the_others_what_it_left(monkeypatch, tmp_path):
@@ -93,18 +136,21 @@ def test_without_the_peers_it_measures_our_own_and_says_what_is_missing(monkeypa
     assert "pinocchio_aba" not in said
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no Pinocchio there")
-def test_the_rover_in_mujoco_weighs_what_ours_does_and_stands_on_its_wheels():
+@pytest.mark.skipif(sys.platform == "win32", reason="no MuJoCo there")
+@pytest.mark.parametrize("config", bench_models.MUJOCO.values())
+def test_the_rover_in_mujoco_weighs_what_ours_does_and_stands_on_its_wheels(config):
     import mujoco
 
-    rover = bench_models._peer_rover()
-    model, data = bench_models.mujoco_rover(on_plane=True)
+    rover = bench_models.peer_rover(config)
+    model, data = bench_models.mujoco_rover(config, on_plane=True)
     mujoco.mj_step(model, data, nstep=3000)
     assert model.body_subtreemass[0] == pytest.approx(sum(body.mass for body in rover.tree.bodies))
-    assert model.nv == rover.nv
-    assert abs(data.qpos[2]) < 0.005
+    assert model.nv - model.neq == rover.nv
+    assert abs(data.qpos[2]) < 0.01
     # one contact a wheel, with four rows of friction; only what moves is a body
-    assert (data.ncon, data.nefc, model.nbody - 1) == (6, 24, rover.nv - 5)
+    assert data.ncon == len(rover.wheel_names)
+    assert data.nefc == 4 * data.ncon + model.neq
+    assert model.nbody - 1 == model.nv - 5
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no MuJoCo there")
@@ -112,8 +158,8 @@ def test_the_rover_in_mujoco_accelerates_as_ours_does():
     """The eigenvalues of the mass matrix do not depend on the order of coordinates."""
     import mujoco
 
-    rover = bench_models._peer_rover()
-    model, data = bench_models.mujoco_rover(on_plane=True)
+    rover = bench_models.peer_rover(bench_models.CONFIG)
+    model, data = bench_models.mujoco_rover(bench_models.CONFIG, on_plane=True)
     mujoco.mj_forward(model, data)
     theirs = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, data, theirs)

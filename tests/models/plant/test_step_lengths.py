@@ -49,6 +49,15 @@ def test_steps_are_short_from_a_command_on_until_the_drives_have_settled(plant):
     assert allowed(plant) == BRIEF
 
 
+def test_steps_are_short_while_small_commands_speed_the_rover_up(plant):
+    """A ramp in steps so small that each drive is at its set speed within the tick."""
+    for tick in range(1, 400):
+        plant.set_drives((1e-3 * tick,) * 6, cut=False)
+        plant.advance(plant.t_ns + TICK_NS)
+        if tick > 5:
+            assert allowed(plant) == BRIEF
+
+
 def test_steps_are_short_before_the_obstacle_and_on_it(plant):
     drive(plant, 2.0)
     plant.scene.value.state.obstacle.gap[:] = 0.01
