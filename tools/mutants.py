@@ -169,25 +169,33 @@ def write_page(found: Sequence[tuple[BrokenLimit, str]]) -> None:
     by: dict[str, list[str]] = {}
     for one in broken_limits():
         if (one.file, one.limit) != (file, limit):
-            parts += [*_lines(by), "" if one.file == file else f"\n## {one.file}\n\n", f"- {one.limit}\n"]
+            parts += [*_lines(limit, by), "" if one.file == file else f"\n## {one.file}\n\n"]
             by = {}
         file, limit = one.file, one.limit
         by.setdefault(noticed.get((one.limit, one.how), "not run yet"), []).append(one.how)
-    parts += _lines(by)
+    parts += _lines(limit, by)
     PAGE.write_text("".join(parts), encoding="utf-8")
 
 
-def _lines(by: dict[str, list[str]]) -> list[str]:
-    return [f"  - {', '.join(hows)}: {said}\n" for said, hows in by.items()]
+def _lines(limit: str, by: dict[str, list[str]]) -> list[str]:
+    """Lines of one limit: a single one where all its breaks have the same answer."""
+    if len(by) == 1:
+        return [f"- {limit}: {said}\n" for said in by]
+    return [f"- {limit}\n" if by else "", *(f"  - {', '.join(hows)}: {said}\n" for said, hows in by.items())]
 
 
 def _noticed(page: str) -> dict[tuple[str, str], str]:
     """Returns what noticed each break of a limit, as the page has it."""
     found: dict[tuple[str, str], str] = {}
+    hows_of: dict[str, list[str]] = {}
+    for one in broken_limits():
+        hows_of.setdefault(one.limit, []).append(one.how)
     limit = ""
     for line in page.splitlines():
         if line.startswith("- "):
-            limit = line[2:]
+            limit = max((name for name in hows_of if line[2:].startswith(name)), key=len, default=line[2:])
+            said = line[2 + len(limit) :].removeprefix(": ")
+            found |= {(limit, how): said for how in hows_of.get(limit, ()) if said}
         elif line.startswith("  - "):
             hows, _, said = line[4:].partition(": ")
             found |= {(limit, how): said for how in hows.split(", ")}

@@ -332,7 +332,7 @@ def draw_ruts(ruts: _MeasuredRuts, form: FigureForm) -> Figure:
     drawn = over.pcolormesh(ruts.x, ruts.y, 1e3 * ruts.depth.T, cmap="RdBu", vmin=-most, vmax=most, shading="nearest")
     bar = figure.colorbar(drawn, ax=over, label="depth [mm]")
     bar.ax.tick_params(labelsize=form.font(8.0))
-    bar.ax.yaxis.label.set_size(form.font(9.0))
+    bar.ax.yaxis.label.set_fontsize(form.font(9.0))
     for track in ruts.tracks:
         over.plot(*track.T, color="black", lw=form.line(0.7))
     over.set_aspect("equal")

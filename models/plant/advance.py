@@ -28,7 +28,8 @@ PEAK, HIT_SPEED = 0, 1
 _STEPS_AHEAD = 4
 # A drive has settled if its axle turns as it was told to, within this [rad/s]; a cut one should stand.
 _SETTLED = 2e-3
-# And if its acceleration is below this [rad/s^2]: half a step times a gain of speed is an error of the rover's place.
+# And if its set speed changes by less than this [rad/s^2]: half a step times a gain of speed is an error of the rover's
+# place. Small commands, each followed within its tick, add up; what uneven ground does to an axle does not.
 _STEADY = 0.02
 
 
@@ -66,6 +67,7 @@ class Log(NamedTuple):
         hit_v: velocity then.
         plate: true load of the sensors, see models.plant.plate_truth.
         rates: (2,) of the forces on the front wheels [N/ns], in the step before the newest.
+        set_speed: (wheels,) of the drives when it was last advanced [rad/s].
     """
 
     volts: FloatArray
@@ -75,6 +77,7 @@ class Log(NamedTuple):
     hit_v: FloatArray
     plate: FloatArray
     rates: FloatArray
+    set_speed: FloatArray
 
 
 class StepLengths(NamedTuple):
@@ -128,9 +131,11 @@ def advance(parts: BoundArguments[PlantParts], run: int, from_ns: int, to_ns: in
     """
     scene, state, wheel_body, cylinder, sensing, log, gas, mounts, driven, lengths = unpack(parts)
     begin, touched = from_ns, state.obstacle
+    ramps = _note_commands(driven, state, log, (to_ns - from_ns) * 1e-9)
     while begin < to_ns:
         left_ns = to_ns - begin
-        end = begin + left_ns // -(-left_ns // longest_step_ns(lengths, driven, wheel_body, state))
+        longest_ns = lengths.brief if ramps else longest_step_ns(lengths, driven, wheel_body, state)
+        end = begin + left_ns // -(-left_ns // longest_ns)
         dt, last_ns = (end - begin) * 1e-9, log.counts[LAST_NS]
         before = touched.force[PORT], touched.force[STARBOARD], touched.gap[PORT], touched.gap[STARBOARD]
         _fill(gas, cylinder, mounts, state, dt)
@@ -155,10 +160,20 @@ def longest_step_ns(lengths: StepLengths, driven: IntArray, wheel_body: IntArray
             return lengths.brief
     for wheel in driven:
         wished = 0.0 if drives.cut[wheel] > 0.0 else drives.set_speed[wheel]
-        axle = 5 + wheel_body[wheel]
-        if abs(wished - v[axle]) > _SETTLED or abs(state.work.rhs[axle]) > _STEADY:  # solved, it is acceleration
+        if abs(wished - v[5 + wheel_body[wheel]]) > _SETTLED:
             return lengths.brief
     return lengths.steady
+
+
+@kernel
+def _note_commands(driven: IntArray, state: VehicleState, log: Log, tick_s: float) -> bool:
+    """Keep the set speeds; True: that of a drive has changed since the tick before."""
+    ramps = False
+    for wheel in driven:
+        change = abs(state.drives.set_speed[wheel] - log.set_speed[wheel])
+        ramps = ramps or change > _STEADY * tick_s
+        log.set_speed[wheel] = state.drives.set_speed[wheel]
+    return ramps
 
 
 @kernel
@@ -294,5 +309,11 @@ def make_log(state: VehicleState, channels: int) -> Log:
     """Allocate the log of a plant with this vehicle."""
     hit = np.zeros_like(state.q), np.zeros_like(state.v)
     return Log(
-        np.zeros((RING, channels)), np.zeros(4, np.int64), np.zeros(2), *hit, make_plate_truth(channels), np.zeros(2)
+        np.zeros((RING, channels)),
+        np.zeros(4, np.int64),
+        np.zeros(2),
+        *hit,
+        make_plate_truth(channels),
+        np.zeros(2),
+        np.zeros_like(state.drives.set_speed),
     )

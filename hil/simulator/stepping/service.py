@@ -307,7 +307,7 @@ class StepService:
 
     def _description(self) -> dict[str, Any]:
         rig, rover, sizes = self._rig, self._plant.rover, self.sizes
-        joints = tuple(rover.tree_joint_names)
+        names = tuple(rover.tree_joint_names)
         return {
             "service": "rover-hil step service",
             "version": layout.VERSION,
@@ -318,8 +318,8 @@ class StepService:
             "gravity_mps2": self._vehicle.gravity.tolist(),
             "substep_ns": self._plant.parameters.substep_ns,
             "most_step_ns": MOST_STEP_NS,
-            "q": [*_BASE_Q, *joints],
-            "v": [*_BASE_V, *joints],
+            "q": [*_BASE_Q, *names],
+            "v": [*_BASE_V, *names],
             "wheels": [
                 {"name": wheel.name, "radius_m": float(radius), "width_m": wheel.width}
                 for wheel, radius in zip(rover.tree.wheels, rover.chain.wheel_radius, strict=True)
