@@ -127,7 +127,7 @@ def _turn(drive: StraightDrive, section: MotionConfig, result: Alignment) -> tup
         )
     result.turns("turn_deg", turns_deg, (0.0, sd_deg, sd_deg))
     result.notes.append(
-        f"turn_deg roll is that of the config, {section.turn_deg[0]:g}: a straight way does not tell it"
+        f"turn_deg roll is that of the config, {section.turn_deg[0]:g}: a straight drive does not tell it"
     )
     return rotation(turns_deg), sd_deg
 
@@ -150,7 +150,7 @@ def _distance(drive: StraightDrive, along: Floats, result: Alignment) -> None:
         )
     angle = math.degrees(math.acos(min(drive.scale.value, 1.0)))
     result.notes.append(
-        f"angle between direction and way: {angle:.1f} deg, if no wheel slipped; slip looks the same: not written"
+        f"angle between direction and path: {angle:.1f} deg, if no wheel slipped; slip looks the same: not written"
     )
 
 
@@ -297,7 +297,7 @@ def _sinkage_m(record: Recorded) -> float:
 
 
 def _wheels(record: Recorded, wheel_radii_m: tuple[float, ...]) -> Travel:
-    """The way of the rims: mean of all wheels."""
+    """Distance of the rims: mean of all wheels."""
     t_ns, first = np.unique(record.tick["drives_t_ns"], return_index=True)
     speed = (record.tick["wheel_speed_radps"][first] * wheel_radii_m).mean(axis=1)
     t_s = t_ns * 1e-9

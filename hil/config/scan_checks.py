@@ -55,7 +55,7 @@ def limit_problems(config: UncheckedConfig) -> list[Problem]:
 
 
 def scan_problems(config: UncheckedConfig) -> list[Problem]:
-    """A hollow that is too narrow for the wheels, and a start or a planned way that is not on the scan."""
+    """A hollow that is too narrow for the wheels, and a start or a planned path that is not on the scan."""
     try:
         relief, mesh = relief_of(config.ground), mesh_of(config.ground)
     except ValueError as error:
@@ -68,7 +68,7 @@ def scan_problems(config: UncheckedConfig) -> list[Problem]:
 
 
 def _mesh_problems(rover: Rover, mesh: TriangleMesh, planned_m: Sequence[float]) -> list[Problem]:
-    """The same of a mesh: wheels that start over no triangle, a way beyond its edge."""
+    """The same of a mesh: wheels that start over no triangle, a path beyond its edge."""
     places, radii = rover.wheel_positions(rover.neutral()), rover.chain.wheel_radius.tolist()
     try:
         for (x, y, _), radius in zip(places.tolist(), radii, strict=True):

@@ -210,7 +210,7 @@ def at_rest_N(evidence: RunEvidence) -> Floats:
 
 
 def way_mm(evidence: RunEvidence) -> Floats:
-    """(1,) way of the rover twin until the force begins, less the start distance [mm]."""
+    """(1,) distance of the rover twin until the force begins, less the start distance [mm]."""
     onset_s, t_s = evidence.number("onset_s"), evidence.t_s
     if math.isnan(onset_s) or evidence.config.trial.destress_m:  # after it the rover does not stand where it was put
         return np.full(1, np.nan)

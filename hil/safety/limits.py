@@ -361,7 +361,7 @@ def _pressures_kPa(layout: Layout) -> Iterator[tuple[str, Quantity]]:
 
 
 def joint_limits(rig: Rig, *, powered: bool) -> list[Limit]:
-    """Angle [rad], or way [m], of each driven joint: row 36 of the fault table. Judged by `JointSample`.
+    """Angle [rad], or displacement [m], of each driven joint: row 36 of the fault table. Judged by `JointSample`.
 
     `powered`: it may be beyond its range by `outside_deg` of the servos; not before arming.
     """

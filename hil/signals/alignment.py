@@ -83,7 +83,7 @@ def _whole(quaternions: Floats) -> Floats:
 
 
 def speed_of(t_s: Floats, way: Floats, over_s: float) -> Floats:
-    """Speed at each time from ways there (n,) [m/s]: slope of a straight line through the readings of that span.
+    """Speed at each time from distances there (n,) [m/s]: slope of a straight line through the readings of that span.
 
     Times (n,) rise; ways that are not finite give NaN around them.
     """
@@ -216,7 +216,7 @@ class StraightDrive(NamedTuple):
 
 
 def straight_drive(readings: Readings, wheels: Travel) -> StraightDrive:
-    """Direction, scale and delay of the places (n, channels) of a straight drive, against the wheels' way.
+    """Direction, scale and delay of the places (n, channels) of a straight drive, against the wheels' distance.
 
     The places are fitted by A + d w(t - late) + c w(t - late)^2, where w is the distance that the wheels drove: d is
     the tangent at the start, so that a rover that veers evenly does not turn it.
@@ -252,7 +252,7 @@ def straight_drive(readings: Readings, wheels: Travel) -> StraightDrive:
     solution, left = solved(late_s)
     slope, scale = solution[1], float(np.linalg.norm(solution[1]))
     if scale < 0.2 or scale > 5.0:
-        raise CalibrationError(f"the instrument saw {scale:.3g} of the wheels' way, allowed: 0.2 to 5")
+        raise CalibrationError(f"the instrument saw {scale:.3g} of the wheels' distance, allowed: 0.2 to 5")
     direction = slope / scale
     # Neighbours' residuals are alike where the model is not exact: as many numbers count as their correlation leaves.
     columns, spread = design(late_s), math.sqrt(float((left**2).mean()) * _alike(left))

@@ -291,7 +291,7 @@ class CrossingExperiment(Experiment):
         return {**found, **self.verdict(run, [*self._own_reasons(found), *plate_reasons(run, self._course, found)])}
 
     def claims(self, run: FinishedRun, summary: Summary) -> Sequence[Claim]:
-        """The way, and where the rover came to; its loads are the largest of hits, which the truth does not have."""
+        """Distance, and where the rover came to; its loads are the largest of hits, which the truth does not have."""
         found = motion_claims(run, loads=False)
         known = summary["wheels_across_true"], summary["rise_true_m"]
         if found and run.ground_truth.motion is not None and None not in known:

@@ -146,9 +146,9 @@ RESULTS = (
     SummaryKey("phases_s", "length of the phases `approach`, until front wheels touch the shape, `contact`, until they "
         "are on it, and `cross`; of all", "phases", 2, "s"),
     SummaryKey("drive_s", ""),
-    SummaryKey("way_m, rise_m", "way and rise of the body, of twin and simulated rig", "way, rise of the body, twin", 3,
-        "m"),
-    SummaryKey("way_true_m, rise_true_m", "", "way, rise of the body, simulated rig", 3, "m"),
+    SummaryKey("way_m, rise_m", "distance and rise of the body, of twin and simulated rig",
+        "distance, rise of the body, twin", 3, "m"),
+    SummaryKey("way_true_m, rise_true_m", "", "distance, rise of the body, simulated rig", 3, "m"),
     SummaryKey("pitch_max_deg, roll_max_deg", "largest pitch, nose down above 0, and roll, with their signs, of both",
         "largest pitch (nose down above 0), roll", 1, "deg"),
     SummaryKey("pitch_max_true_deg, roll_max_true_deg", ""),
@@ -207,7 +207,7 @@ def judged(config: Config, course: Course, ticks: Recorded, motion: Floats | Non
 
 
 def _where(crossing: CrossingConfig, course: Course, path: Floats, of: str) -> Summary:
-    """How far a path got: wheels behind the shape, way, rise, and largest pitch and roll."""
+    """How far a path got: wheels behind the shape, distance, rise, and largest pitch and roll."""
     keys = [f"wheels_across{of}", f"way{of}_m", f"rise{of}_m", f"pitch_max{of}_deg", f"roll_max{of}_deg"]
     if not len(path):
         return dict.fromkeys(keys)

@@ -204,8 +204,8 @@ def _energy_J(rig: Rig, course: Course, plate: SensedFace, rows: NDArray[Any], a
     paths, names = _paths(rig, course, rows), course.rover.wheel_names
     t_s = (rows["t_ns"] - rows["t_ns"][-1]).astype(np.float64) * 1e-9
     toward = np.array([math.sin(plate.angle), 0.0, -math.cos(plate.angle)])
-    way = np.stack([paths[names.index(name)] @ toward for name in axle], axis=1)
-    speed = np.polyfit(t_s, way - way[-1], 2)[1]
+    moved = np.stack([paths[names.index(name)] @ toward for name in axle], axis=1)
+    speed = np.polyfit(t_s, moved - moved[-1], 2)[1]
     q = course.configuration(rows["pose"][-1], rig.layout.turning, per_part(rows, "joint_angle_rad")[-1])
     rover, q, _ = held_rover(course.rover, q, np.zeros(course.rover.nv), rig.layout.servos)
     jacobian = rover.impact_jacobian(q, plate.angle, axle)

@@ -1,16 +1,18 @@
 """Exit statuses and messages on stderr: no traceback for a mistake of the user."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from rich.table import Table
+from typer.main import get_command
 
 import hil
 import hil.analysis.energy
-from hil.cli import run
+from hil.cli import app, run
 from hil.cli.terminal import show
 from hil.config import ConfigError, load_config, shipped_configs
 
@@ -269,6 +271,16 @@ def test_help_shows_no_type_of_value_next_to_a_flag(command: list[str], capsys: 
     printed = capsys.readouterr().out
     assert "--help" in printed
     assert "bool" not in printed
+
+
+@pytest.mark.parametrize("command", ["energy", "path", "ruts"])
+def test_help_shows_the_units_that_stand_in_brackets(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    given = get_command(app).commands[command]  # type: ignore[attr-defined]
+    units = re.findall(r"\[(?:m|deg)\]", " ".join(option.help or "" for option in given.params))
+    assert units
+    assert run([command, "--help"]) == 0
+    printed = capsys.readouterr().out
+    assert sorted(re.findall(r"\[(?:m|deg)\]", printed)) == sorted(units)
 
 
 def test_help_names_the_documentation(capsys: pytest.CaptureFixture[str]) -> None:

@@ -71,7 +71,7 @@ def test_a_way_that_is_too_short_gives_no_axes():
 def test_an_instrument_that_does_not_see_the_drive_gives_no_axes():
     drive = wheels()
     readings = seen(drive, (0.0, 0.0, 0.0), 0.0, 1)
-    with pytest.raises(CalibrationError, match="of the wheels' way"):
+    with pytest.raises(CalibrationError, match="of the wheels' distance"):
         straight_drive(readings._replace(values=np.full_like(readings.values, 0.3)), drive)
 
 
