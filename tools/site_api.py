@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 
 class Module(NamedTuple):
-    """A module of the stable surface: a word on it, and the programs that use it."""
+    """A module of the stable surface: a word on it, the programs that use it, and its names, if not all are stable."""
 
     name: str
     words: str
     examples: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 MODULES = (
@@ -24,6 +25,26 @@ MODULES = (
     Module("models.impact", "The energy that an impact can spend.", ("energy_over_angle",)),
     Module("drivers.interfaces", "What a driver of your own has to do.", ("own_driver",)),
     Module("hil.experiments.base", "What an experiment of your own derives from.", ("own_experiment",)),
+    Module(
+        "hil.messages.stages",
+        "Values that an experiment or a controller takes in and gives in each tick.",
+        names=("Estimate", "Goal", "Prediction", "Samples"),
+    ),
+    Module(
+        "hil.config.schema.experiment_section",
+        "Section of a config that an experiment of your own has.",
+        names=("ExperimentSection",),
+    ),
+    Module("hil.app.run", "Runs the experiment of a config, with a folder.", names=("run_experiment",)),
+    Module("hil.recording", "Records.", names=("in_blocks", "open_trial")),
+    Module("hil.operator.client", "Commands to a rig that is open.", names=("CommandClient",)),
+    Module("hil.api.stepping", "A simulated rover in steps of another simulator.", names=("Contact", "StepClient")),
+    Module(
+        "drivers.messages",
+        "Commands to devices, and what devices deliver.",
+        names=("DaqBlock", "DriveCommand", "JointSample", "Reading", "ValveCommand"),
+    ),
+    Module("drivers.driver_type", "What a driver gets of its rig.", names=("RigSetup",)),
     Module("hil.testing", "Simulated devices in the tests of your own programs.", ("test_relay_board",)),
 )
 
@@ -32,7 +53,9 @@ def api_page(module: Module) -> str:
     """The page of a module, in Markdown, for Sphinx."""
     links = ", ".join(f"[{one.replace('_', ' ')}](../gallery/{one}.md)" for one in module.examples)
     used = f"Programs that use it: {links}.\n\n" if links else ""
-    entries = "\n".join(_entry(module.name, name) for name in public_names(importlib.import_module(module.name)))
+    entries = "\n".join(
+        _entry(module.name, name) for name in module.names or public_names(importlib.import_module(module.name))
+    )
     directive = f".. automodule:: {module.name}\n   :no-members:\n\n.. currentmodule:: {module.name}\n\n{entries}"
     return f"# {module.name}\n\n{module.words}\n\n{used}```{{eval-rst}}\n{directive}```\n"
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import sys
 from enum import Enum
+from pathlib import Path
 
-MODULES = ("hil", "models.wheel", "models.rover", "models.impact", "hil.experiments.base", "drivers.interfaces")
+import msgspec
+
+sys.path.append(str(Path(__file__).parents[2] / "tools"))
+site_api = importlib.import_module("site_api")
+SUMMED_UP = ("models", "hil.testing")  # by what stands in the parts of the first, and on the page of the second
+MODULES = {one.name: one.names for one in site_api.MODULES if one.name not in SUMMED_UP}
 BLOCK = re.compile(r"^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
 OF_A_CONFIG = ("replace", "rover_model")  # the rest of it is its keys
 PAGE = "docs/reference/stable-surface.md"
@@ -22,8 +29,10 @@ def called(value):
 
 
 def public(module):
-    """Public names of a module: those of `__all__`, or its own classes."""
+    """Public names of a module: those that the site names, those of `__all__`, or its own classes."""
     found = importlib.import_module(module)
+    if MODULES[module]:
+        return sorted(MODULES[module])
     own = [name for name, one in vars(found).items() if name[0] != "_" and getattr(one, "__module__", "") == module]
     own = [name for name in own if inspect.isclass(vars(found)[name])]
     return sorted(getattr(found, "__all__", own))
@@ -44,7 +53,9 @@ def surface():
 
 
 def made_by_users(kind):
-    """Whether a program makes such objects itself; others it is given, or derives a class from them."""
+    """Whether a program makes such objects itself, or reads their fields; others it derives a class from."""
+    if issubclass(kind, msgspec.Struct):
+        return True
     handed_out = kind.__module__.startswith("hil.") and kind.__name__ != "Experiment"
     sizes = kind.__name__.endswith("Parameters")  # by name, as a config has them
     return not (handed_out or sizes or getattr(kind, "_is_protocol", False) or issubclass(kind, Enum | Exception))
