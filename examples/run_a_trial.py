@@ -7,7 +7,7 @@ compiled once. It leaves no files;
     accepted: True
     peak contact force of both wheels: 176 N
     effective kinetic energy before the impact: 0.223 J
-    drives cut 1.9 ms after the first sample over the threshold
+    drives cut 1.8 ms after the first sample over the threshold
     the sensors' sum is largest 40 ms after the impact
 """
 

@@ -10,7 +10,7 @@ trial.angle_deg=40:90:10` (docs/how-to/run-a-campaign.md). A DataFrame needs the
     60           176             0.223
     70           166             0.191
     80           148             0.149
-    90           129             0.114
+    90           128             0.114
 """
 
 import hil

@@ -61,7 +61,7 @@ def drops_of_a_rover() -> list[Row]:
         rows[which] = place[2]
     their_kg = _both(rows, mass)
 
-    force = drop_force(Rig(load_config("sim_drop", ["daq={}"])))
+    force = drop_force(Rig(load_config("sim_drop", ["daq={}", "ground.profile.plate={face: 2}"])))
     assert force is not None
     speed, peak_N = _let_go()
     return [

@@ -34,7 +34,7 @@ Progress = Callable[[str], None]
 # Shortest time between two progress lines [s].
 REPORT_EVERY_S = 2.0
 # Number of functions that the two processes compile for a trial on soil, including numpy functions in kernels.
-ABOUT = 222
+ABOUT = 234
 # Kinds of configs whose kernels this process has run.
 _WARM: set[str] = set()
 

@@ -10,8 +10,8 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-# Without a bar, the shortest time between two lines [s].
-_EVERY_S = 10.0
+# Without a bar, the shortest time between two lines, and a wait so short that nobody wants a line of it [s].
+_EVERY_S, _SHORT_S = 10.0, 3.0
 
 
 def write_line(line: str) -> None:
@@ -34,7 +34,7 @@ class ProgressBar:
         self._write = write or write_line
         self._has_bar = write is None and sys.stderr.isatty()
         self._bar: Progress | None = None
-        self._began = self._said = time.monotonic()
+        self._began = self._opened = self._said = time.monotonic()
         self._first: int | None = None
 
     def __enter__(self) -> Self:
@@ -65,7 +65,8 @@ class ProgressBar:
         now = time.monotonic()
         if self._first is None:
             self._first, self._began = count, now
-        if now - self._said >= self._every_s or count == total:
+        over = count == total and (self._said > self._opened or now - self._opened >= _SHORT_S)
+        if now - self._said >= self._every_s or over:
             self._said = now
             made = count - self._first
             left_s = (now - self._began) / made * (total - count) if made else None

@@ -108,6 +108,7 @@ OTHERS: Mapping[str, tuple[str, ...]] = {
     "sim_soil_estimate": (_MODES.replace("uniform", "max_traction"),),
     "sim_step": _CROSSING,
     "sim_step_nonsmooth": _CROSSING,
+    "sim_step_plate": _CROSSING,
     "sim_stimulus": (_TABLE,),
     "sim_walk": (_GAIT, "walk.steps=[{motion: straight, duration_s: 1}, {motion: gait, cycles: 1}]"),
     "sim_walk_wire": (),

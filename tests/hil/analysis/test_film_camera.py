@@ -108,7 +108,7 @@ def test_a_picture_and_a_film_of_a_run_have_its_frames_beside_them(trial, tmp_pa
 def test_a_report_has_the_frames_beside_the_forces_and_of_a_run_without_frames_nothing(trial, recorded):
     with open_trial(trial) as record:
         made = draw_camera(record, summary_of(trial), trial)
-        stamped = draw_camera(record, summary_of(trial), trial, FigureForm("double", "changed"), "pdf")
+        stamped = draw_camera(record, summary_of(trial), trial, FigureForm("double", "changed", "pdf"))
     assert (made, stamped) == (trial / "camera.png", trial / "camera.double.unverified.pdf")
     pixels = np.asarray(Image.open(made).convert("L"))
     assert pixels.std() > 20.0

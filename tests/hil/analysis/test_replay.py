@@ -156,7 +156,7 @@ def test_an_exception_of_todays_program_is_a_difference(recorded, monkeypatch):
 
 def test_a_fault_that_today_would_not_see_is_found(recorded, monkeypatch):
     folder = recorded("not_finite")
-    monkeypatch.setattr("hil.safety.device_monitors.BAD_TICKS_ALLOWED", 10)
+    monkeypatch.setattr("hil.safety.limits.BAD_TICKS_ALLOWED", 10)
     found = differing(folder)
     assert found["safe"].first_tick == 404
     assert found["event"].recorded.startswith("sample_not_finite, 404000000 ns: DAQ: samples that are not finite")

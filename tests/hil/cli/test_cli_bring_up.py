@@ -17,7 +17,8 @@ SHIPPED = sorted(path.stem for path in Path(rig_configs.__file__).parent.glob("*
 QUIET = ("--set", "telemetry.endpoint=''")
 MOVES = ("--for", "0.1", "--yes", *QUIET)
 ROLES = ("motion", "imu", "joints")
-OF_A_BUSY_MACHINE = ("rate of the", "wake-up of the loop", "work of a tick", "machine stalls")
+# The last of devices that are simulated in real time, in processes that wait for a processor.
+OF_A_BUSY_MACHINE = ("rate of the", "wake-up of the loop", "work of a tick", "machine stalls", "no answer within")
 ONE_SENSOR = ("droop", "zero", "shunt", "force")
 
 

@@ -87,7 +87,7 @@ def test_an_impact_on_a_slope_is_one_on_level_ground_under_tilted_gravity():
     assert flat.obstacle.stand is None
     assert flat.obstacle.foot == pytest.approx(vehicle.obstacle.foot, abs=1e-12)
     sensed = [
-        make_sensing(parameters, rover, seen, model.obstacle, np.random.default_rng(1)).origin
+        make_sensing(parameters, rover, seen, model, np.random.default_rng(1)).origin
         for parameters, model, seen in ((on_slope(rig()), vehicle, state.q), (rig(), flat, other.q))
     ]
     np.testing.assert_allclose(*sensed, atol=1e-12)
