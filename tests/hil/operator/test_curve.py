@@ -41,6 +41,11 @@ def test_a_name_that_is_no_plain_file_name_is_refused(tmp_path, name):
     assert not (tmp_path / "keys").exists()
 
 
+def test_a_name_of_thirty_letters_is_taken(tmp_path):
+    public, _ = new_keys("x" * 30, tmp_path)
+    assert public.is_file()
+
+
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o666])
 def test_a_secret_key_that_others_can_read_is_refused(tmp_path, mode):
     _, secret = new_keys("anna", tmp_path)

@@ -7,8 +7,8 @@ import pytest
 from drivers.messages import DriveSample, JointSample, Reading, ValveSample
 from hil.config import load_config
 from hil.config.rig import Rig
-from hil.messages.stages import Samples
-from hil.safety.arming import zero_checks
+from hil.messages.stages import Estimate, Samples
+from hil.safety.arming import arming_checks, zero_checks
 from hil.safety.limits import joint_limits, limit_checks
 
 WALKING = "servos={joints: {walking: {}}, outside_deg: 2}"
@@ -46,6 +46,17 @@ def test_what_has_not_been_measured_is_not_judged(rig):
     assert zero_checks(rig, samples(15.0, (5.0, 0.0), sequence=0)) == []
     assert len(zero_checks(rig, samples(15.0, (math.nan, 0.0)))) == 1
     assert zero_checks(Rig(load_config("sim_impact", [WALKING])), samples(15.0, (5.0, 0.0))) == []
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_arming_is_refused_while_a_joint_is_outside_its_range(rig, sign):
+    edge_deg = sign * math.degrees(rig.config.driven_joints[0].high_rad)
+    estimate = Estimate(True, (0.0,) * 3, (0.0,) * 3, True, False, None, (0.0,) * 3, (math.nan, math.nan), (0.0,) * 6)
+    failed = [
+        {one.item for one in arming_checks(rig, samples(deg, (0.0, 0.0), sequence=0), estimate, ()) if not one.ok}
+        for deg in (edge_deg, edge_deg + sign * 0.1)
+    ]
+    assert failed[1] - failed[0] == {"joint front_left_walking"}
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
