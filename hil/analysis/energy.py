@@ -30,6 +30,7 @@ from scipy.optimize import brentq, minimize_scalar
 
 from hil.config.command_requirements import ground_of, refuse_unfit
 from hil.config.files import replacing, write_whole
+from hil.config.scan.grid import node_axes
 from hil.config.text_io import write_rows
 from hil.experiments.drawing import COLOURS, ENERGY_COLOUR, curve_style, dress_panel, new_panels, share_legend
 from hil.experiments.figure_form import FigureForm
@@ -333,7 +334,7 @@ def draw_plan(rig: Rig, planned: _PlannedPath, form: FigureForm) -> Figure:
     """Both paths over lines of equal height."""
     relief = rig.nominal.ground.relief
     assert relief is not None
-    x, y = (first + relief.spacing * np.arange(n) for first, n in zip(relief[1:3], relief.height.shape, strict=True))
+    x, y = node_axes(relief)
     high = min(max(9.0 * np.ptp(y) / np.ptp(x), 1.5), 8.0)
     figure, (axes,) = new_panels(form, 1, float(high))
     drawn = axes.contour(x, y, relief.height.T, levels=12, colors="#9a8f7d", linewidths=form.line(0.7))

@@ -24,7 +24,7 @@ from hil.analysis.film.moments import filmed
 from hil.config import Config, ConfigError, Problem
 from hil.config.command_requirements import ground_of, refuse_unfit
 from hil.config.scan.file import ScanFile
-from hil.config.scan.grid import Grid
+from hil.config.scan.grid import Grid, node_axes
 from hil.config.scan.map_text import grid_from
 from hil.experiments.drawing import COLOURS, dress_panel, new_panels, share_legend
 from hil.experiments.figure_form import FigureForm
@@ -124,15 +124,14 @@ def measure_ruts(run: Path, after: Path, spacing_m: float = 0.05, *, unverified:
     assert scan is not None
     assert scan.map is not None
     earlier = grid_from(scan.map)
-    widest = 0.5 * min(wheel.width for wheel in shown.skeleton.tree.wheels)
+    widths = [wheel.width for wheel in shown.skeleton.tree.wheels]
+    widest = 0.5 * min(widths)
     if spacing_m > widest:
         raise _refused("--spacing", f"{spacing_m:g} m", f"at most {widest:g} m, half of a wheel's width")
     later = _later_grid(shown, after, spacing_m)
     tracks, sinkage = _tracks(shown)
-    width = max(wheel.width for wheel in shown.skeleton.tree.wheels)
-    found = HeightDifference(later, earlier, tracks, width, f"{after}")
-    area = spacing_m**2
-    wheels, profiles = [], []
+    found = HeightDifference(later, earlier, tracks, max(widths), f"{after}")
+    area, wheels, profiles = spacing_m**2, [], []
     for mount, track in zip(shown.skeleton.tree.wheels, tracks, strict=True):
         away, nearest = _nearest(track, found.place)
         # a height map smooths the walls of a rut over a node or two
@@ -140,7 +139,7 @@ def measure_ruts(run: Path, after: Path, spacing_m: float = 0.05, *, unverified:
         rut, margin = away <= edge, (away > edge) & (away <= 1.5 * mount.width)
         if not inner.any():
             raise _refused(
-                "AFTER", f"{after}: no node on the track of {mount.name}", "a scan of the ground that was driven over"
+                "AFTER", f"{after}: no node on the track of {mount.name}", "a scan of the ground driven over"
             )
         model = _deepest(tracks, sinkage, found.place[inner], mount.width)
         deepest = float(np.quantile(found.depth[inner], 0.95))
@@ -154,9 +153,10 @@ def measure_ruts(run: Path, after: Path, spacing_m: float = 0.05, *, unverified:
             )
         )  # fmt: skip
         profiles.append(_profile(np.multiply(nearest[inner], _TRACK_STEP_M), found.depth[inner], model))
-    whole = np.full(later.height.shape, np.nan)
-    whole.reshape(-1)[found.kept] = found.depth
-    return _MeasuredRuts(shown.name, shown.config, *_axes(later), whole, found.registration(), wheels, tracks, profiles)
+    depth = np.full(later.height.shape, np.nan)
+    depth.reshape(-1)[found.kept] = found.depth
+    x, y = node_axes(later)
+    return _MeasuredRuts(shown.name, shown.config, x, y, depth, found.registration(), wheels, tracks, profiles)
 
 
 def _refused(key: str, found: str, allowed: str) -> ConfigError:
@@ -173,11 +173,6 @@ def _later_grid(shown: FilmedWindow, after: Path, spacing_m: float) -> Grid:
     if problems:
         raise ConfigError(str(after), problems)
     return grid_from(section["map"])
-
-
-def _axes(grid: Grid) -> tuple[Floats, Floats]:
-    x, y = (first + grid.spacing * np.arange(n) for first, n in zip(grid[1:3], grid.height.shape, strict=True))
-    return x, y
 
 
 def _tracks(shown: FilmedWindow) -> tuple[list[Floats], list[Floats]]:
@@ -235,13 +230,13 @@ class HeightDifference:
     """
 
     def __init__(self, later: Grid, earlier: Grid, tracks: list[Floats], width: float, name: str) -> None:
-        x, y = (values.reshape(-1) for values in np.meshgrid(*_axes(later), indexing="ij"))
-        (left, right), (low, high) = (values[[0, -1]] for values in _axes(earlier))
+        x, y = (values.reshape(-1) for values in np.meshgrid(*node_axes(later), indexing="ij"))
+        (left, right), (low, high) = (values[[0, -1]] for values in node_axes(earlier))
         margin = 3.0 * _SHIFT_SD_M
         inside = (x > left + margin) & (x < right - margin) & (y > low + margin) & (y < high - margin)
         self.kept, self.place = np.flatnonzero(inside), np.column_stack([x, y])[inside]
         self._height, self._spacing = later.height.reshape(-1)[inside], later.spacing
-        self._surface = RectBivariateSpline(*_axes(earlier), earlier.height, kx=2, ky=2)
+        self._surface = RectBivariateSpline(*node_axes(earlier), earlier.height, kx=2, ky=2)
         away, _ = _nearest(np.concatenate(tracks), self.place)
         free = away > width
         if free.sum() < _FEWEST_NODES:

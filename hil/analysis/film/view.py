@@ -17,6 +17,7 @@ from hil.analysis.film.moments import HITTING, FilmedPlate, FilmedWindow, Moment
 from hil.analysis.film.skeleton import Floats, body_outline, disc, grouser_lines, rim_outline, spoke_lines
 from hil.analysis.film.solids import edges_of
 from hil.config.model_parameters import mesh_of, nominal_rig, profile_line, relief_of
+from hil.config.scan.grid import node_axes
 from models.terrain import HeightMap, slope_of, surface, uneven_ground
 from models.terrain.mesh import TriangleMesh
 
@@ -169,9 +170,7 @@ class View:
 
     def _draw_contours(self, relief: HeightMap) -> None:
         """Lines of equal height, which stay where they are."""
-        x, y = (
-            first + relief.spacing * np.arange(n) for first, n in zip(relief[1:3], relief.height.shape, strict=True)
-        )
+        x, y = node_axes(relief)
         low, high = (round(float(edge) / _CONTOUR_M) for edge in (relief.height.min(), relief.height.max()))
         levels = _CONTOUR_M * np.arange(low, high)
         if levels.size:

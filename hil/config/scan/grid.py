@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hil.config.scan.triangles import top_of
+
+if TYPE_CHECKING:
+    from models.terrain.height_map import HeightMap
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -47,6 +50,12 @@ class Grid(NamedTuple):
     x: float
     y: float
     spacing: float
+
+
+def node_axes(ground: Grid | HeightMap) -> tuple[Floats, Floats]:
+    """Places of the nodes along both level axes (columns,), (rows,) [m]."""
+    x, y = (np.arange(count, dtype=np.float64) * ground.spacing for count in ground.height.shape)
+    return x + ground.x, y + ground.y
 
 
 class ScanError(ValueError):
