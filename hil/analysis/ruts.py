@@ -28,6 +28,7 @@ from hil.config.scan.grid import Grid, node_axes
 from hil.config.scan.map_text import grid_from
 from hil.experiments.drawing import COLOURS, dress_panel, new_panels, share_legend
 from hil.experiments.figure_form import FigureForm
+from hil.experiments.summary import finite
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,7 +72,7 @@ class _WheelRut(NamedTuple):
         deepest_m: 95 % of the nodes there are less deep.
         model_m: mean of the deepest sinkage of any wheel that passed, by the rover twin.
         volume_m3: of the rut, over the wheel's width and a node more to each side, and half-width.
-        heaps_m3: by which the ground rose next to that, up to 1.5 widths from the middle, and half-width.
+        heaps_m3: by which the ground rose next to that, up to 1.5 widths from the middle, and half-width; NaN: no node.
     """
 
     wheel: str
@@ -101,7 +102,7 @@ class _MeasuredRuts(NamedTuple):
         return {
             "run": self.name,
             "registration": self.registration._asdict(),
-            "wheels": [rut._asdict() for rut in self.wheels],
+            "wheels": [rut._asdict() | {"heaps_m3": [*map(finite, rut.heaps_m3)]} for rut in self.wheels],
         }
 
 

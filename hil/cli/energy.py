@@ -312,4 +312,4 @@ def ruts(
 
 
 def _with_interval(value: tuple[float, float], scale: float, digits: int) -> str:
-    return f"{scale * value[0]:.{digits}f} ± {scale * value[1]:.{digits}f}"
+    return "-" if math.isnan(value[0]) else f"{scale * value[0]:.{digits}f} ± {scale * value[1]:.{digits}f}"

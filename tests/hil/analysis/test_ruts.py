@@ -115,6 +115,12 @@ def test_a_scan_that_cannot_be_compared_is_refused_with_what_to_do(run, tmp_path
         measure_ruts(run, narrow)
 
 
+def test_a_scan_that_ends_next_to_a_rut_has_no_heaps(found):
+    cut_off = found._replace(wheels=[rut._replace(heaps_m3=(np.nan, np.nan)) for rut in found.wheels])
+    written = json.loads(json.dumps(cut_off.as_json(), allow_nan=False))
+    assert [wheel["heaps_m3"] for wheel in written["wheels"]] == [[None, None]] * 4
+
+
 def test_the_command_writes_table_figure_and_numbers(run, tmp_path):
     after = later_scan(tmp_path / "after.csv", run)
     ended = CliRunner().invoke(app, ["ruts", str(run), str(after), "--out", str(tmp_path / "out")])
