@@ -22,6 +22,7 @@ CASES = {
     "rigid": ["ground.kind=rigid"],
     "legs and grousers": ["obstacle.legs=each", "obstacle.exponent=1.5", "wheel.grousers=22"],
     "other law, drawbar": ["obstacle.law=gonthier", "obstacle.restitution=0.4", "rover.drawbar.pull_N=20"],
+    "friction that holds": ["ground.kind=firm", "ground.friction_holds=true", "obstacle.hold_stiffness_Npm=8e5"],
     "couplings": ["rover.type=rocker_bogie"],
 }
 
