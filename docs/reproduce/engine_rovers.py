@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import math
-from typing import NamedTuple, Protocol
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from acary_runs import FRICTION, RADIUS, RESTITUTION, ROVER, STEP_M, WHEELS, Drive
@@ -166,11 +169,7 @@ class Bullet:
     """
 
     def __init__(self, scene: Scene, *, hard: bool, spheres: bool = False) -> None:
-        import tempfile
-        from pathlib import Path
-
-        import pybullet
-
+        pybullet: Any = importlib.import_module("pybullet")
         self._bullet, self._client = pybullet, pybullet.connect(pybullet.DIRECT)
         self._to = {"physicsClientId": self._client}
         with tempfile.TemporaryDirectory() as folder:
