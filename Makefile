@@ -150,7 +150,7 @@ lock: ## write the lock files again, keeping their pins where they fit (ARGS=--u
 	@$(CHECK_PYTHON)
 	@test -x $(LOCK_VENV)/bin/uv && $(LOCK_VENV)/bin/uv --version | grep -qF 'uv $(UV_VERSION)' \
 		|| { $(PYTHON) -m venv --clear $(LOCK_VENV) && $(LOCK_VENV)/bin/pip --quiet install uv==$(UV_VERSION); }
-	$(COMPILE) pyproject.toml --extra ni --extra export --extra cluster --extra page --extra view --extra rerun --extra camera --extra scan --extra geotiff --extra mjcf --group install --group test-all --group lint --group release --output-file requirements-dev.lock $(ARGS)
+	$(COMPILE) pyproject.toml --extra ni --extra export --extra cluster --extra page --extra view --extra rerun --extra ros2 --extra camera --extra scan --extra geotiff --extra mjcf --group install --group test-all --group lint --group release --output-file requirements-dev.lock $(ARGS)
 	$(COMPILE) pyproject.toml --extra ni --extra page --group install --constraint requirements-dev.lock --output-file requirements.lock $(ARGS)
 	$(COMPILE) pyproject.toml --extra ni --extra page --extra cluster --extra scan --group install --group test --constraint requirements-dev.lock --output-file requirements-test.lock $(ARGS)
 	echo 'uv==$(UV_VERSION)' | $(COMPILE) - --output-file requirements-uv.lock
