@@ -99,6 +99,34 @@ def test_a_trial_with_a_total_station_that_is_late_and_slow(trial):
     assert off_m.std() == pytest.approx(0.002, rel=0.4)
 
 
+COUNTERS = (
+    *("imu=null", "devices.imu=null", "joints.frozen_readings=0"),
+    "motion={measures: distance, rate_hz: 100, delay_ms: 2, noise_m: 0.0005, frozen_readings: 0, "
+    "origin_m: [-1.2, 0, 0.35], point_m: [-0.4, 0, 0.35]}",
+    "devices.motion={driver: ni, counter: cDAQ1Mod7/ctr0, m_per_pulse: 1.0e-4, initial_m: 0.8}",
+    "devices.joints={driver: ni, encoders: [{joint: left_bogie, counter: cDAQ1Mod7/ctr1}, "
+    "{joint: right_bogie, counter: cDAQ1Mod7/ctr2}, {joint: rear_bogie, counter: cDAQ1Mod7/ctr3}]}",
+)
+
+
+def test_a_trial_with_a_draw_wire_and_joints_on_counters(trial):
+    summary = summary_of(trial(None, *COUNTERS, "experiment=impact", config="sim_motion_wire"))
+    sources = summary["estimation"]["sources"]
+    assert tuple(sources) == ("motion", "joints")
+    assert all(one["used"] > 0.95 * one["readings"] > 50 for one in sources.values())
+    assert summary["estimation"]["speed_error_mps"] < 0.002
+    assert abs(sources["motion"]["drift_mps"]) < 0.002
+
+
+@pytest.mark.parametrize("kind", ["cable_crossed", "cable_open"])
+def test_a_counter_whose_cable_is_wrong_marks_the_run_and_is_left_out(trial, kind):
+    done = trial(lambda run: run.inject_fault("daq", kind), *COUNTERS, config="sim_motion_wire", at_s=1.0)
+    assert done.faults == []  # none that led to Safe
+    record = read_trial(done.folder, trusted=True)
+    assert set(record.events["id"]) - {0} == {Fault.MEASURED_MOTION}
+    assert SOURCE_STATES[record.tick["source"][-1][0]] == "left_out"
+
+
 def test_a_forward_speed_is_followed(trial):
     # it stands before the cut: one reading of the inertial unit in the jolt of a cut can be ten deviations off, by its
     # phase, and would be half of the mean
