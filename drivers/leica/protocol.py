@@ -23,8 +23,8 @@ from drivers.reported import Reaction, StatusRow, StatusTable
 MARK, IGNORED = Reaction.MARK, Reaction.IGNORED
 _FAILED = "the reading has no number; what that means for the run is judged by row 33 of the fault table"
 _REFUSED = "it refuses to be set up, which is an error of the driver where it is opened"
-_DOUBT = "the place is used, but what levels the instrument is off or out of its range"
-_MOVING = "the place is used: so it is of most moving prisms; the innovation shows whether motion.noise_m is right"
+_DOUBT = "its compensator is off or out of range"
+_MOVING = "usual while the prism moves; the innovation judges motion.noise_m"
 _SUPPLY, _FAILING = "it may fail at any time", "its maker calls it fatal; what it still measures is not to be trusted"
 
 CODES = StatusTable(
@@ -35,14 +35,14 @@ CODES = StatusTable(
         StatusRow(2, "invalid parameter", IGNORED, _REFUSED),
         StatusRow(3, "invalid result", IGNORED, _FAILED),
         StatusRow(4, "fatal error", MARK, _FAILING),
-        StatusRow(5, "not implemented: it has no motors, or does not seek prisms", IGNORED, _REFUSED),
+        StatusRow(5, "not implemented: no motors", IGNORED, _REFUSED),
         StatusRow(6, "timed out", IGNORED, _FAILED),
         StatusRow(8, "aborted", IGNORED, _FAILED),
         StatusRow(12, "it is being shut down", IGNORED, _FAILED),
         StatusRow(13, "busy with another task", IGNORED, _FAILED),
         StatusRow(14, "hardware failure", MARK, _FAILING),
         StatusRow(16, "supply voltage too low", MARK, _SUPPLY),
-        StatusRow(18, "battery empty, about a minute is left", MARK, _SUPPLY),
+        StatusRow(18, "battery empty", MARK, _SUPPLY),
         StatusRow(21, "its temperature is out of range", MARK, "it is used outside of what it is made for"),
         StatusRow(22, "it is tilted out of range", MARK, "its axes are no longer level: every place is turned"),
         StatusRow(25, "it has fallen asleep", IGNORED, _FAILED),
@@ -50,18 +50,18 @@ CODES = StatusTable(
         StatusRow(257, "angles and inclinations not valid", IGNORED, _FAILED),
         StatusRow(258, "inclinations not valid", IGNORED, _FAILED),
         StatusRow(769, "fatal error of its distance meter", MARK, _FAILING),
-        StatusRow(772, "signal too low: prism too far, or the beam is interrupted", IGNORED, _FAILED),
-        StatusRow(774, "signal too high: prism too near, or other light", IGNORED, _FAILED),
-        StatusRow(775, "no distance in time: weak signal, or the beam is interrupted", IGNORED, _FAILED),
+        StatusRow(772, "signal too low", IGNORED, _FAILED),
+        StatusRow(774, "signal too high", IGNORED, _FAILED),
+        StatusRow(775, "no distance in time", IGNORED, _FAILED),
         StatusRow(776, "too much turbulence", IGNORED, _FAILED),
         StatusRow(1283, "measured without full correction", MARK, _DOUBT),
         StatusRow(1284, "accuracy cannot be guaranteed", IGNORED, _MOVING),
         StatusRow(1285, "only the angles are valid", IGNORED, _FAILED),
-        StatusRow(1288, "only the angles are valid, without full correction", IGNORED, _FAILED),
-        StatusRow(1289, "only the angles are valid, and may be inaccurate", IGNORED, _FAILED),
+        StatusRow(1288, "only the angles are valid, not fully corrected", IGNORED, _FAILED),
+        StatusRow(1289, "only the angles are valid, not accurate", IGNORED, _FAILED),
         StatusRow(1290, "no angles", IGNORED, _FAILED),
-        StatusRow(1291, "wrong corrections (ppm, mm) set in its distance meter", IGNORED, _FAILED),
-        StatusRow(1292, "no distance: it does not aim at a prism", IGNORED, _FAILED),
+        StatusRow(1291, "wrong ppm or mm set", IGNORED, _FAILED),
+        StatusRow(1292, "no distance: no aim", IGNORED, _FAILED),
         StatusRow(1293, "busy: nothing was measured", IGNORED, _FAILED),
         StatusRow(1294, "no signal at its distance meter", IGNORED, _FAILED),
         StatusRow(1792, "motors not ready", IGNORED, _FAILED),
@@ -69,10 +69,10 @@ CODES = StatusTable(
         StatusRow(1799, "motors do not follow a prism", IGNORED, _FAILED),
         StatusRow(8704, "position not reached", IGNORED, _REFUSED),
         StatusRow(8707, "error of its motors", IGNORED, _REFUSED),
-        StatusRow(8709, "error of the deviation from the prism", IGNORED, _REFUSED),
+        StatusRow(8709, "deviation not measured", IGNORED, _REFUSED),
         StatusRow(8710, "no prism found", IGNORED, _REFUSED),
         StatusRow(8711, "several prisms found", IGNORED, _REFUSED),
-        StatusRow(8712, "bad light or air for seeking the prism", IGNORED, _REFUSED),
+        StatusRow(8712, "bad light or air", IGNORED, _REFUSED),
         StatusRow(8713, "error in seeking the prism", IGNORED, _REFUSED),
         StatusRow(8714, "seeking prisms is not enabled", IGNORED, _REFUSED),
     ),
