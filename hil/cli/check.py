@@ -161,7 +161,7 @@ def _show(found: DiscoveredDevices) -> None:
             "device", "product", "serial number", "channels", title=f"{driver}, {server.server or 'this computer'}"
         )
         for device in server.devices:
-            channels = "\n".join(map(_span, filter(None, (device.ai, device.ao, device.di, device.do))))
+            channels = "\n".join(map(_span, filter(None, (device.ai, device.ao, device.di, device.do, device.ci))))
             table.add_row(*map(Text, (device.name, device.product, device.serial, channels)))
         show(table)
     if found.network:
