@@ -50,7 +50,9 @@ def record():
 
 @pytest.fixture(scope="module")
 def drawn():
-    figures = [NormalForceExperiment.plot(record(), SUMMARY, "run_8", FigureForm(width)) for width in ("screen", "single")]
+    figures = [
+        NormalForceExperiment.plot(record(), SUMMARY, "run_8", FigureForm(width)) for width in ("screen", "single")
+    ]
     for figure in figures:
         figure.draw_without_rendering()
     return figures
