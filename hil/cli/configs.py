@@ -365,19 +365,20 @@ def init(
 ) -> None:
     """Write a tested package with a driver or an experiment, or the config of a rig, or of a rover with its URDF."""
     if kind in _CONFIGS:
-        _write_config(name, *_CONFIGS[kind])
+        _write_config(kind, name, *_CONFIGS[kind])
     else:
         _write_package(kind, name, _PACKAGES[kind])
 
 
-def _write_config(name: str, shipped: str, command: str) -> None:
+def _write_config(kind: str, name: str, shipped: str, command: str) -> None:
     from hil.config.loading import shipped_files
 
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{,63}", name):
         _refuse(f"{name!r} is no name of a config: allowed: letters, digits, - and _")
     texts = shipped_files(shipped)
     own = {path: str(Path(path).with_stem(name)) for path in texts}
-    pairs = {**own, f"name: {shipped}": f"name: {name}"}
+    begun = f"The {kind} {name}: a copy of {shipped}, to be edited."
+    pairs = {_first_sentence(texts[f"{shipped}.yaml"]): begun, **own, f"name: {shipped}": f"name: {name}"}
     files = {Path(own[path]): _renamed(text, pairs) for path, text in texts.items()}
     write_new(files)
     write_folded(f"wrote {', '.join(map(str, files))}: edit them, then for example `hil {command} {name}.yaml`")

@@ -17,6 +17,7 @@ from matplotlib.lines import Line2D
 from hil.analysis.report.drawing import (
     DROPPED,
     colour_of_angle,
+    empty_figure,
     legend_below,
     marker_of,
     new_figure,
@@ -172,9 +173,7 @@ def force_over_hit_height(groups: Sequence[Group], triangle: DaqConfig | None) -
             left.plot(height, F, mfc="none", **style)
             right.plot(height, F / means[angle], mfc="none", **style)
     if not left.lines:
-        say_nothing(left, "no load points: the rig has no sensing triangle, or no trial counts")
-        right.set_visible(False)
-        return figure
+        return empty_figure("no load points: the rig has no sensing triangle, or no trial counts")
     where = "above" if triangle else "above the triangle's centroid, not"
     for axes in (left, right):
         axes.axvline(0.0, color="#666666", lw=0.8, ls="--")
@@ -282,9 +281,7 @@ def force_over_offset(groups: Sequence[Group]) -> Figure:
         right.plot(angle + offset_deg + 0.4, scaled, **style)
         place += 1
     if not place:
-        say_nothing(left, "no grousers, or too few trials")
-        right.set_visible(False)
-        return figure
+        return empty_figure("no grousers, or too few trials to tell the effect of their offset")
     left.set(xlabel="grouser offset at the impact [deg]", ylabel="force over the mean of its angle")
     right.set(xlabel="obstacle angle [deg], open: measured, full: normalised", ylabel=f"{FORCES[FORCE]} [N]")
     right.set_ylim(bottom=0.0)

@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 
 from hil.analysis.film.files import CameraFrames
 from hil.analysis.recording_checks import impact_time, ticks_between
-from hil.analysis.report.drawing import DROPPED, colour_of_angle, legend_below, marker_of, new_figure, say_nothing
+from hil.analysis.report.drawing import (
+    DROPPED,
+    colour_of_angle,
+    empty_figure,
+    legend_below,
+    marker_of,
+    new_figure,
+    say_nothing,
+)
 from hil.analysis.report.force_figures import centroid_m, groups_and_angles
 from hil.analysis.report.groups import Group, Trial
 from hil.analysis.statistics import paired
@@ -225,9 +233,7 @@ def load_points(
                 for axes in (whole, zoom):
                     axes.plot(1e3 * right_m + across, 1e3 * up_m + up, **style)
     if not count:
-        say_nothing(whole, "no load points: the rig has no sensing triangle, or no trial hit it")
-        zoom.set_visible(False)
-        return figure
+        return empty_figure("no load points: the rig has no sensing triangle, or no trial hit it")
     for axes in (whole, zoom):
         if places:
             axes.add_patch(Polygon(1e3 * np.array(places), fill=False, ec="black", lw=1.2, label="sensing triangle"))

@@ -31,6 +31,13 @@ def test_each_experiment_names_the_class_of_its_section_of_the_config(kind):
     assert type(unchecked.section) is kind.section
 
 
+@pytest.mark.parametrize("kind", BUILT_IN, ids=lambda kind: kind.name)
+def test_each_experiment_draws_the_figure_that_is_nearest_to_it(kind):
+    """One that names its plotter is not drawn by the `plot` of what it extends."""
+    nearest = next(one for one in kind.__mro__ if "plot" in vars(one) or vars(one).get("plotter"))
+    assert "plot" in vars(nearest) or kind.plot.__func__ is Experiment.plot.__func__
+
+
 def test_an_experiment_of_a_name_and_decide_has_a_headline_a_label_a_summary_and_a_table():
     experiment = HoldStill(Rig(CONFIG), lambda *_: ())
     run = SimpleNamespace(cycle=SimpleNamespace(safety=SafetyMonitor(Rig(CONFIG))), disturbance=lambda _: "")
