@@ -258,5 +258,17 @@ REFUSED = {
         cart().replace('mass value="40.0"', 'mass value="40000"').replace('xyz="0 0.3 0.05"', 'xyz="0 300 50"'),
         ("are masses in g", "are they in mm"),
     ),
+    "inertias in kg mm2": (
+        cart().replace('ixx="0.02" iyy="0.1" izz="0.1"', 'ixx="20000" iyy="100000" izz="100000"'),
+        (
+            "link left_beam: 3 kg and its inertia make a box 600 m long",
+            "link right_beam: 3 kg",
+            "is its inertia in kg m2?",
+        ),
+    ),
+    "wheels without a shape": (
+        "".join(part.split("</collision>")[-1] for part in cart().split("<collision>")),
+        ("no wheel recognised", "of those that turn without end: left_0, left_1, right_0, right_1"),
+    ),
     "wheels at an angle": (cart().replace('xyz="0 1 0"', 'xyz="0 0.9 0.436"'), ("no wheel recognised", "--wheels")),
 }

@@ -64,7 +64,7 @@ def installed(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "tests"), [("textline", 3), ("spin", 2)])
+@pytest.mark.parametrize(("name", "tests"), [("textline", 4), ("spin", 2)])
 def test_the_tests_that_hil_init_writes_pass(installed, name, tests):
     done = installed("-m", "pytest", "-q", "-p", "no:cacheprovider", str(installed.written / name))
     assert f"{tests} passed" in done.stdout

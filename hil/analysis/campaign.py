@@ -46,7 +46,9 @@ def read_campaign(folder: Path) -> RecordedCampaign:
     try:
         content = read_json(path, MOST_BYTES)
     except FileNotFoundError:
-        raise FolderError(f"{folder} holds no {JSON}: give the folder of a campaign (hil campaign)") from None
+        raise FolderError(
+            f"{folder} holds no {JSON}: give the folder of a campaign (hil campaign); hil runs lists single runs"
+        ) from None
     except (OSError, ValueError) as error:
         raise FolderError(f"{path} cannot be read: {error}") from None
     try:

@@ -39,7 +39,7 @@ class _ComparisonRow:
 class Comparison:
     """Two campaigns next to each other."""
 
-    names: tuple[str, str]  # of the campaigns
+    names: tuple[str, str]  # of the campaigns; of their folders where two have one name
     quantity: str  # key of campaign.csv
     rows: tuple[_ComparisonRow, ...]  # one an angle, of each ground
     # mean over the rows with trials of both, each with the same weight; None: there is none.
@@ -73,7 +73,7 @@ def compare(first: Path, second: Path, quantity: str = FORCE, *, unverified: boo
     places = sorted({*values[0], *values[1]})
     both = [(values[0][place], values[1][place]) for place in places if place in values[0] and place in values[1]]
     return Comparison(
-        (campaigns[0].name, campaigns[1].name),
+        _names(campaigns),
         quantity,
         tuple(_row(place, values[0].get(place), values[1].get(place)) for place in places),
         statistics.stratified_difference(both) if both else None,
@@ -119,6 +119,13 @@ def draw_comparison(found: Comparison) -> Figure:
     grid[1, 0].set_ylabel("B - A")
     drawing.legend_below(figure, *grid[0, 0].get_legend_handles_labels()[0])
     return figure
+
+
+def _names(campaigns: Sequence[RecordedCampaign]) -> tuple[str, str]:
+    first, second = campaigns
+    if first.name != second.name:
+        return first.name, second.name
+    return first.folder.absolute().name, second.folder.absolute().name
 
 
 def _values(trials: Sequence[Trial], quantity: str, *, apart: bool) -> dict[Place, list[float]]:

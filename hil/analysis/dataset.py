@@ -80,7 +80,7 @@ def open_run(run: str | Path, *, unverified: bool = False) -> Dataset:
         >>> round(run["wheel_speed_radps"].sel(wheel="front_left").max().item(), 1)
         0.1
     """
-    with imported("xarray", "open_run"):
+    with imported("xarray", "an xarray Dataset"):
         import xarray
     summary, wrong = verified_summary(Path(run), unverified=unverified)
     record = read_trial(Path(run))

@@ -197,7 +197,7 @@ class TrendVerdict(StrEnum):
 
     FOLLOWS = "follows T_c"  # holds 1/2, and not 0
     DIFFERS = "differs from T_c"  # does not hold 1/2
-    NOT_SHOWN = "does not show a trend"  # holds both: a trend cannot be told from none
+    NOT_SHOWN = "does not show a trend"  # holds both: a trend is neither shown nor excluded
     TOO_FEW = "cannot be judged"  # fewer than three angles, or T_c does not change
 
 

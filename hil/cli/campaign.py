@@ -221,12 +221,19 @@ def compare(
 
 def _comparison_table(found: Comparison) -> Table:
     table = Table(title=Text(f"{found.quantity}: A {found.names[0]}, B {found.names[1]}"), title_justify="left")
-    heads = ("n", "mean", "mean abs. dev.", "95 % interval")
-    for column in ("ground", "angle [deg]", *(f"{head}, {side}" for side in "AB" for head in heads), "B - A", "p"):
+    for column in (
+        "ground",
+        "angle [deg]",
+        "A: mean, n, 95 % interval",
+        "B: mean, n, 95 % interval",
+        "B - A, interval, p",
+    ):
         table.add_column(column, justify="right")
     for row in found.rows:
-        cells = (*spread_cells(row.first), *spread_cells(row.second), *_difference(row.difference))
-        table.add_row(Text(row.ground), f"{row.angle_deg:g}", *cells)
+        difference, p = _difference(row.difference)
+        means = (spread_cells(one) for one in (row.first, row.second))
+        cells = (f"{mean}, {n}\n{interval}" for n, mean, _, interval in means)
+        table.add_row(Text(row.ground), f"{row.angle_deg:g}", *cells, f"{difference.replace(' (', chr(10) + '(')}, {p}")
     return table
 
 

@@ -359,7 +359,8 @@ _CONFIGS = {"rig": ("mars_dome", "check"), "rover": ("sim_imported", "trial")}
 
 def init(
     kind: Annotated[
-        Literal["driver", "experiment", "rover", "rig"], typer.Argument(metavar="driver|experiment|rover|rig")
+        Literal["driver", "experiment", "rover", "rig"],
+        typer.Argument(metavar="KIND", help="What to write."),
     ],
     name: Annotated[str, typer.Argument(metavar="NAME", help="Of the driver or experiment, or of the config.")],
 ) -> None:
@@ -404,7 +405,8 @@ def _write_package(kind: str, name: str, package: _Package) -> None:
     texts[root / name / "__init__.py"] = f'"""The {kind} {name}."""\n'
     texts[root / "pyproject.toml"] = _PYPROJECT.format(name=name, kind=kind, place=_renamed(package.place, pairs))
     write_new(texts)
-    write_folded(f"wrote the package {name}: `python -m pip install --no-deps -e {name}`, then `pytest {name}`")
+    install = f"`python -m pip install --no-deps -e {name}` and `python -m pip install pytest`"
+    write_folded(f"wrote the package {name}: {install}, then `python -m pytest {name}`")
 
 
 def _renamed(text: str, pairs: Mapping[str, str]) -> str:

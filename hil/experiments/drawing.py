@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _SCREEN_DPI, _PRINT_DPI = 100, 600
 # Size of a point, height of a line and width of a sign, in sizes of the font.
-POINTS_PER_INCH, _LINE_EM, _WIDE_EM = 72.0, 1.35, 0.5
+POINTS_PER_INCH, _LINE_EM, _WIDE_EM = 72.0, 1.35, 0.53
 _GAP_IN, _COLUMNS = 0.03, 8  # space above a legend, and its columns at most
 # In place of a config's `rig`: nothing ran.
 MODELS, TESTS = "SIMULATED: by the models alone", "measured by others"
@@ -63,11 +63,15 @@ def run_line(record: OpenRecord, summary: Mapping[str, Any], run: str) -> str:
     return source_line(facts | ({} if rig is None else {"rig": rig}), run)
 
 
-def source_line(facts: Mapping[str, str], run: str) -> str:
-    """Of what a figure is, in a line: folder of its run, seed, date (if not known, today's), config, tests, rig."""
+def source_line(facts: Mapping[str, str], run: str | None) -> str:
+    """Of what a figure is, in a line: folder of its run, seed, date (if not known, today's), config, tests, rig.
+
+    `run` is empty for a run that was not saved, and None for a figure of no run.
+    """
     day = facts.get("date", f"{datetime.now(UTC):%Y-%m-%d}")
     seed, *others = ([f"{key} {facts[key]}"] if key in facts else [] for key in ("seed", "config", "tests"))
-    parts = [f"run {run}" if run else "run not saved", *seed, day, *(one for each in others for one in each)]
+    of_run = [] if run is None else [f"run {run}" if run else "run not saved"]
+    parts = [*of_run, *seed, day, *(one for each in others for one in each)]
     return "   ".join([*parts, rig_in_words(facts.get("rig", ""))])
 
 

@@ -100,10 +100,10 @@ def motion_claims(run: FinishedRun, *, loads: bool = True) -> list[Claim]:
     if run.config.rig == "real":
         return [_measured_way(rig, rows, way_m, off_m)]
     if true_motion is None:
-        return [Claim("way", "m", way_m, math.nan, off_m)]
+        return [Claim("distance", "m", way_m, math.nan, off_m)]
     times = np.rint(true_motion[:, TIME] * 1e9).astype(np.int64)
     true = true_motion[np.searchsorted(times, rows["t_ns"] - EVERY_NS // 2).clip(0, len(times) - 1)]
-    claims = [Claim("way", "m", way_m, _way(true[:, X : Z + 1]), off_m)]
+    claims = [Claim("distance", "m", way_m, _way(true[:, X : Z + 1]), off_m)]
     claims += _tilts(rig, rows, true, off_m)
     return [*claims, *(_loads(rig, rows, true) if loads and not layout.leg_sensors else [])]
 
@@ -202,14 +202,14 @@ def _measured_way(rig: Rig, rows: NDArray[np.void], way_m: float, off_m: float) 
     """The way by the readings of the instrument alone, whatever its axes; a point off the base turns with it."""
     motion = rig.config.motion
     if motion is None:
-        return Claim("way", "m", way_m, math.nan, off_m)
+        return Claim("distance", "m", way_m, math.nan, off_m)
     read: NDArray[Any] = rows[f"{INSTRUMENTS[0]}_reading"][:, :3]  # what follows is a turn
     read = read[(rows[f"{INSTRUMENTS[0]}_t_ns"] >= 0) & np.isfinite(read).all(axis=1)]
     if len(read) < 2:
-        return Claim("way", "m", way_m, math.nan, off_m)
+        return Claim("distance", "m", way_m, math.nan, off_m)
     seconds = len(rows) / _STRAIGHT + 1.0
     off_m += DEVIATIONS * motion.noise_m * math.sqrt(2.0 * seconds)
     x, y, z, w = rows["pose"][:, 3:].T.astype(np.float64)
     yaw = np.unwrap(np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)))
     off_m += math.hypot(*motion.point_m) * float(np.abs(np.diff(yaw)).sum())
-    return Claim("way", "m", way_m, _way(read.astype(np.float64)), off_m)
+    return Claim("distance", "m", way_m, _way(read.astype(np.float64)), off_m)

@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from drivers.extensions import EXPERIMENTS, ExtensionError, installed_names, load_installed
 from hil.config import ConfigError, Problem
 from hil.config.files import replacing
@@ -29,7 +31,7 @@ from hil.experiments.motion_claims import truth_check
 from hil.experiments.normal_force.figure import NormalForceExperiment
 from hil.experiments.sinkage import SinkageExperiment
 from hil.experiments.stimulus import StimulusExperiment
-from hil.experiments.summary import run_summary, truth_reasons
+from hil.experiments.summary import finite, run_summary, truth_reasons
 from hil.experiments.throttle import DrawbarExperiment, SlopeExperiment
 from hil.experiments.walk.programme import WalkExperiment
 from hil.messages.fault import Check, Event
@@ -109,9 +111,10 @@ def _installed(name: str) -> Iterator[type[Experiment]]:
 def summarise(run: FinishedRun) -> Summary:
     """The whole summary but for its digests: the experiment's part, what every run has, and its residuals.
 
-    Neither residuals nor what a simulated rig knows depend on the experiment, so they count here, whatever it is.
+    Neither residuals nor what a simulated rig knows depend on the experiment, so they count here, whatever it is. A
+    number of the experiment that is not finite, as the mean of a phase that was never reached, is None.
     """
-    own = run.experiment.summarise(run)
+    own: Summary = _known(run.experiment.summarise(run))
     compared, false = truth_check(run, run.experiment.claims(run, own))
     summary = {
         **own,
@@ -126,6 +129,17 @@ def summarise(run: FinishedRun) -> Summary:
     more = [*truth_reasons(run.ground_truth), *false, *(one.sentence() for one in found)]
     reasons = [*summary["reasons"], *more]
     return {**summary, "accepted": summary["accepted"] and not more, "reasons": reasons, "residuals": residuals}
+
+
+def _known(value: Any) -> Any:
+    """The value as summary.json can hold it: numbers of numpy as plain ones, those that are not finite as None."""
+    if isinstance(value, Mapping):
+        return {key: _known(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_known(one) for one in value]
+    if isinstance(value, np.generic | np.ndarray):
+        return _known(value.tolist())
+    return finite(value) if isinstance(value, float) else value
 
 
 def draw(

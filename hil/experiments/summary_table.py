@@ -191,8 +191,8 @@ def verdict_rows(summary: Mapping[str, Any]) -> Rows:
         verdict += ", by the twin alone"
     reasons = "".join(f"\n- {escape(str(reason))}" for reason in summary.get("reasons") or [])
     rows = [("accepted", verdict + reasons)]
-    if summary.get("aborted"):
-        rows.append(("aborted", f"[bold red]{escape(str(summary['aborted']))}[/]"))
+    if aborted := summary.get("aborted"):
+        rows.append(("aborted", f"[bold red]{'yes' if aborted is True else escape(str(aborted))}[/]"))
     if (summary.get("digests") or {}).get("made_by") == "recovery":
         rows.append(("record", "made whole by hil recover"))
     return rows

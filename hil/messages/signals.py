@@ -89,11 +89,11 @@ TICK = (
         flag=True,
     ),
     Signal(
-        "set_servo_angle_rad", "f8", "rad", "commanded angle of each driven joint; of one that slides its way [m]",
+        "set_servo_angle_rad", "f8", "rad", "commanded angle of each driven joint; displacement [m] of one that slides",
         "command.joint_angle_rad", "servos", by_name=True,
     ),
     Signal(
-        "servo_angle_rad", "f8", "rad", "measured angle of each driven joint; of one that slides its way [m]",
+        "servo_angle_rad", "f8", "rad", "measured angle of each driven joint; displacement [m] of one that slides",
         "samples.servos.angle_rad", "servos", by_name=True,
     ),
     Signal(
@@ -128,7 +128,7 @@ TICK = (
         "prediction.time_to_impact_s",
     ),
     Signal(
-        "way_m", "f4", "m", "way driven so far, forwards less backwards, from the rover twin", "prediction.way_m",
+        "way_m", "f4", "m", "distance driven so far, forwards less backwards, from the rover twin", "prediction.way_m",
         needs="motion",
     ),
     Signal(
@@ -143,7 +143,7 @@ TICK = (
     ),
     Signal(
         "joint_angle_rad", "f4", "rad",
-        "angle of each joint that turns, but those of the wheels, or way [m] of one that slides, from the rover twin",
+        "angle of each joint that turns, but the wheels', or displacement [m] of one that slides, from the rover twin",
         "prediction.joint_angle_rad", "turning", "motion", by_name=True,
     ),
     Signal(

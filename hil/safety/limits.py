@@ -252,14 +252,15 @@ def load_sum_limit(limits: LimitsConfig, standing_N: float) -> Limit:
 
 
 def standing_limit(rig: Rig) -> Limit:
-    """Speed of the quickest wheel before the start. On a simulated slope, keys of the config say whether it rolls.
+    """Speed of the quickest wheel before the start. On simulated slopes and scans the config says whether it rolls.
 
     Judged by the speeds of all wheels [rad/s].
     """
     to_do, ground = "wait until all wheels stand still, and keep the rover from rolling", rig.config.ground
-    if rig.config.rig != "real" and (ground.pitch_deg or ground.roll_deg):
+    if rig.config.rig != "real" and (ground.kind == "scan" or ground.pitch_deg or ground.roll_deg):
+        slope = "at ground.scan.start_m" if ground.kind == "scan" else "ground.pitch_deg, ground.roll_deg"
         to_do = (
-            "the rover rolls down the slope (ground.pitch_deg, ground.roll_deg), for its gears do not hold it: raise "
+            f"the rover rolls down the slope ({slope}), for its gears do not hold it: raise "
             "drives.gear_friction_Nm, as in sim_juno, and lower drives.friction_speed_radps if it creeps"
         )
     noise = 0.0 if rig.config.rig == "real" else rig.config.plant.noise.speed_radps

@@ -56,3 +56,8 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """The names above, which are not imported before they are used."""
+    return sorted({*globals(), *__all__})

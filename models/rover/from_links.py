@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 # Above these, lengths are probably in mm and masses in g.
 _MOST_KG, _MOST_M = 10_000.0, 100.0
+_DENSEST_KGPM3 = 22.6e3  # osmium
 # How far the middle of a box may be from the centre of mass that it is drawn around [m].
 _OFF_M = 1e-3
 # Of a link without mass between two joints: its share of the rover's mass, and its radius of gyration [m].
@@ -182,7 +183,27 @@ class _Import:
         )
         if longest > _MOST_M:
             problems.append(f"{what} has lengths of {longest:g} m, allowed: up to 100 m; are they in mm?")
+        self._check_inertias(problems)
         refuse(problems)
+
+    def _check_inertias(self, problems: list[str]) -> None:
+        """Lengths of the boxes of the links' masses and moments: none over 100 m; a note on others that cannot be."""
+        places = np.array([self.placed[name].origin for name in self.order])
+        shapes = (max(shape.size, default=0.0) for link in self.linked.links for shape in link.shapes)
+        rover_m = float(np.linalg.norm(np.ptp(places, axis=0))) + 2.0 * max(shapes, default=0.0)
+        ask = "is its inertia in kg m2?"
+        for link in self.linked.links:
+            if not link.mass or not np.isfinite(link.inertia).all() or not link.inertia.any():
+                continue
+            moments = np.linalg.eigvalsh(link.inertia)
+            longest = math.sqrt(max(6.0 / link.mass * float(moments.sum() - 2.0 * moments[0]), 0.0))
+            box = f"link {link.name}: {link.mass:g} kg and its inertia make a box {longest:.3g} m long"
+            if longest > _MOST_M:
+                problems.append(f"{box}, allowed: up to 100 m; {ask}")
+            elif longest > rover_m > 0.0:
+                self.notes.append(f"{box}, longer than the rover ({rover_m:.3g} m); {ask}")
+            elif link.mass > _DENSEST_KGPM3 * longest**3:
+                self.notes.append(f"{box}, denser than any metal; {ask}")
 
     def _lengths(self) -> Iterator[tuple[str, Sequence[float]]]:
         for joint in self.linked.joints:

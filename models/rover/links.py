@@ -201,7 +201,7 @@ def with_safe_names(linked: LinkedRover) -> tuple[LinkedRover, dict[str, str]]:
     def joint(old: str) -> str:
         return joints.get(old, old)
 
-    shown = ", ".join(f"{old[:_MOST_LETTERS]!a} is {new}" for old, new in changed.items())
+    shown = ", ".join(f"{old[:_MOST_LETTERS]!r} is {new}" for old, new in changed.items())
     renamed = LinkedRover(
         name,
         tuple(one._replace(name=link(one.name)) for one in linked.links),

@@ -81,15 +81,19 @@ def find_wheels(
     """The wheels, in the order of the file. Raises ValueError: there are none, or they are none."""
     heads = _recognised(links) if named is None else [_head_of(links, name) for name in named]
     if not heads:
+        endless = [child for child, joint in links.carrier.items() if joint.kind in TURNING and joint.stops is None]
         raise ValueError(
             "no wheel recognised: no link with a cylinder or a sphere turns without end about y and carries nothing "
-            f"that turns ({_FRAME}); allowed: name the wheels' links, --wheels a,b,..."
+            f"that turns ({_FRAME}); allowed: name the wheels' links, --wheels a,b,..., of those that turn without "
+            f"end: {', '.join(endless) or 'there are none'}"
         )
-    found, problems = [], list[str]()
+    found, problems, alike = [], list[str](), dict[str, list[str]]()
     for head in heads:
         with added_to(problems):
             found.append(_wheel(links, head, radius, width))
-    refuse(problems)
+    for wheel, _, why in (problem.partition(": ") for problem in problems):
+        alike.setdefault(why, []).append(wheel)
+    refuse([f"{', '.join(those)}: {why}" for why, those in alike.items()])
     return found
 
 
@@ -169,7 +173,7 @@ def _wheel(links: Links, head: str, radius: float | None, width: float | None) -
         along = ", ".join(f"{part:.3g}" for part in axis)
         raise ValueError(f"{what}: its axle is along ({along}), allowed: along y of the base ({_FRAME})")
     if any(links.head[other.parent] == head for other in links.carrier.values() if other.kind != FIXED):
-        raise ValueError(f"{what} carries joints that turn, allowed: a wheel at the end of its chain")
+        raise ValueError(f"{what}: it carries joints that turn, allowed: a wheel at the end of its chain")
     askew = math.atan2(math.hypot(axis[0], axis[2]), abs(axis[1]))
     origin = links.placed[head].origin
     centre = origin.copy()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+from PIL import Image
 from rich.console import Console
 
 from hil.app.run import run
@@ -40,7 +42,13 @@ def test_numbers_of_the_tutorial_are_those_of_its_commands(pages):
     page = pages["docs/tutorial/first-trial.md"]
     first, upright = summary(), summary("trial.angle_deg=90")
     late = summary("links.drives_delay_ms=200")
-    assert f"peak force, sum of sensors │ {first['peak_force_N']:.1f} N " in page
+    lines = [" ".join(line.split()) for line in printed(first)]
+    assert [
+        row
+        for row in re.findall("^│.*│$", page.partition("```\n\nYou get")[0], re.M)
+        if " ".join(row.split()) not in lines
+    ] == []
+    assert f"Its peak is {first['corrected_peak_force_N']:.1f} N: vibration" in page
     assert f"hit the obstacle after {first['impact_time_s']:.2f} s" in page
     assert f"after {first['contact_duration_s']:.2f} s" in page
     assert f"`identical: {first['loop']['ticks']}\nticks, bit for bit`" in page
@@ -56,6 +64,9 @@ def test_numbers_of_the_tutorial_are_those_of_its_commands(pages):
     one, both = (round(first[key]) for key in ("peak_force_N", "contact_force_peak_N"))
     said = f"{one} N (`peak_force_N`). The simulated rig also knows the force on both front wheels, {both} N"
     assert said in pages["README.md"].replace("\n", " ")
+    assert f"front wheel measure {one} N." in pages["docs/index.md"].replace("\n", " ")
+    with Image.open(Path(__file__).parents[2] / "docs" / "images" / "trial.png") as picture:
+        assert picture.info["Title"].endswith(f"peak {first['peak_force_N']:.1f} N")  # else copy that of `make trial`
 
 
 def test_peak_forces_of_the_page_are_those_of_the_first_five_seeds(pages):

@@ -61,7 +61,7 @@ NOT_RUN = {
     r"hil validate soil": "a fit of every measured wheel: tests/hil/analysis/test_soil_tests.py has one of them",
     r"hil view .*--foxglove.*": "serves until it is ended: tests/hil/app/view/test_view.py",
     r"hil --install-completion": "writes into the shell's files of this user: tests/hil/cli/test_cli_exits.py",
-    r"pytest textline": "of a package that is written first: tests/test_example_package.py",
+    r"python -m pytest textline": "of a package that is written first: tests/test_example_package.py",
     r"hil (sensitivity|optimise) .*": "hundreds of runs: tests/hil/campaign/test_sensitivity.py, test_optimisation.py",
     r"hil ruts .*": "needs a scan after the run: tests/hil/analysis/test_ruts.py",
     r"hil sweep .*": "a hundred runs each: tests/hil/campaign/test_sweep.py",

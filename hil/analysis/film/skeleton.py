@@ -50,7 +50,7 @@ class Skeleton:
 
         Args:
             pose: (7,) of the base: position [m] and quaternion x y z w in the world.
-            joint_angle_rad: (turning joints,); of one that slides its way [m].
+            joint_angle_rad: (turning joints,); displacement [m] of one that slides.
             wheel_angle_rad: (wheels,) turned so far, forwards.
         """
         base = self.tree.bodies[0].name

@@ -21,7 +21,15 @@ from hil.config.schema.equipment import DrivesConfig
 from hil.config.schema.rover import tree_on_rig
 from hil.config.schema.sensors import DaqConfig
 from hil.config.text_io import write_yaml
-from hil.experiments.drawing import MODELS, dress_panel, new_panels, save_study, share_legend
+from hil.experiments.drawing import (
+    MODELS,
+    dress_panel,
+    new_panels,
+    save_figure,
+    set_frame,
+    share_legend,
+    source_line,
+)
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary_table import columns_table
 from hil.messages.stages import UPRIGHT
@@ -308,4 +316,6 @@ def draw_sketch(tree: Tree, com: tuple[float, float, float], path: Path) -> None
         axes.autoscale_view()
         dress_panel(axes, form, title, "z [m]" if side else "y [m]", "x [m]")
     share_legend(figure, form, *panels)
-    save_study(figure, form, path, f"{path.stem}: bodies, wheels and joints", {"config": path.stem, "rig": MODELS})
+    title, facts = f"{path.stem}: bodies, wheels and joints", {"config": path.stem, "rig": MODELS}
+    set_frame(figure, form, title, source_line(facts, None))
+    save_figure(figure, path, title, facts, form)

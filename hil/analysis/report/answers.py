@@ -176,8 +176,8 @@ def trend_sentence(group: Group, energy: str) -> str:
     said = {
         TrendVerdict.FOLLOWS: f"The force follows T_c ({with_what})",
         TrendVerdict.DIFFERS: f"The trend of the force differs from that of T_c ({with_what}): {found.how}",
-        TrendVerdict.NOT_SHOWN: f"The force does not show a trend with T_c ({with_what}), for these trials cannot tell "
-        "one from none",
+        TrendVerdict.NOT_SHOWN: f"The force does not show a trend with T_c ({with_what}); these trials are too few, or "
+        "scatter too much, to exclude one",
     }[found.verdict]
     holds = {
         TrendVerdict.FOLLOWS: f"holds the {SPRING:g} of F = a √T_c and not 0",

@@ -63,13 +63,6 @@ def legend_below(figure: Figure, *handles: Any, columns: int = 4) -> None:
     figure.legend(handles=[*named.values()], loc="outside lower center", ncols=columns)
 
 
-def empty_figure(words: str) -> Figure:
-    """In place of a whole figure for which there are no numbers: a line of words, as wide as a page."""
-    figure = new_figure(0.5)
-    say_nothing(figure.subplots(), words)
-    return figure
-
-
 def say_nothing(axes: Axes, words: str) -> None:
     """In place of a diagram for which there are no numbers."""
     axes.text(0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center", color="#666666", parse_math=False)

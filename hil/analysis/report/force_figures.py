@@ -17,7 +17,6 @@ from matplotlib.lines import Line2D
 from hil.analysis.report.drawing import (
     DROPPED,
     colour_of_angle,
-    empty_figure,
     legend_below,
     marker_of,
     new_figure,
@@ -159,8 +158,8 @@ def _force_and_law(axes: Axes, below: Axes, group: Group, key: str) -> None:
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.1)
 
 
-def force_over_hit_height(groups: Sequence[Group], triangle: DaqConfig | None) -> Figure:
-    """Force over the height of the load point above the contact point of a smooth wheel, C of fig. 5-4."""
+def force_over_hit_height(groups: Sequence[Group], triangle: DaqConfig | None) -> list[Figure]:
+    """Force over the height of the load point above the contact point of a smooth wheel, C of fig. 5-4, if any."""
     figure = new_figure(3.1)
     left, right = figure.subplots(1, 2)
     up = centroid_m(triangle)[1]
@@ -173,7 +172,7 @@ def force_over_hit_height(groups: Sequence[Group], triangle: DaqConfig | None) -
             left.plot(height, F, mfc="none", **style)
             right.plot(height, F / means[angle], mfc="none", **style)
     if not left.lines:
-        return empty_figure("no load points: the rig has no sensing triangle, or no trial counts")
+        return []
     where = "above" if triangle else "above the triangle's centroid, not"
     for axes in (left, right):
         axes.axvline(0.0, color="#666666", lw=0.8, ls="--")
@@ -181,7 +180,7 @@ def force_over_hit_height(groups: Sequence[Group], triangle: DaqConfig | None) -
     left.set_ylabel(_FORCE_LABEL)
     right.set_ylabel("force over the mean of its angle")
     legend_below(figure, *groups_and_angles(groups), columns=8)
-    return figure
+    return [figure]
 
 
 def groups_and_angles(groups: Sequence[Group]) -> list[Line2D]:
@@ -256,8 +255,11 @@ def normalised(rows: Sequence[Mapping[str, Any]]) -> _NormalisedPeaks | None:
     )
 
 
-def force_over_offset(groups: Sequence[Group]) -> Figure:
-    """Force over the mean of its angle, over the offset, with the fitted scale; normalised force over the angle."""
+def force_over_offset(groups: Sequence[Group]) -> list[Figure]:
+    """Force over the mean of its angle, over the offset, with the fitted scale; normalised force over the angle.
+
+    None where there are no grousers, or too few trials.
+    """
     figure = new_figure(3.1)
     left, right = figure.subplots(1, 2)
     place, handles = 0, []
@@ -281,9 +283,9 @@ def force_over_offset(groups: Sequence[Group]) -> Figure:
         right.plot(angle + offset_deg + 0.4, scaled, **style)
         place += 1
     if not place:
-        return empty_figure("no grousers, or too few trials to tell the effect of their offset")
+        return []
     left.set(xlabel="grouser offset at the impact [deg]", ylabel="force over the mean of its angle")
     right.set(xlabel="obstacle angle [deg], open: measured, full: normalised", ylabel=f"{FORCES[FORCE]} [N]")
     right.set_ylim(bottom=0.0)
     legend_below(figure, *handles)
-    return figure
+    return [figure]

@@ -119,9 +119,9 @@ def _draw(
     return {
         "force_over_angle": [force_figures.force_over_angle(groups)],
         "force_over_energy": force_figures.force_over_energy(groups),
-        "force_over_hit_height": [force_figures.force_over_hit_height(groups, triangle)],
-        "force_over_offset": [force_figures.force_over_offset(groups)],
-        "load_points": [trial_figures.load_points(groups, triangle, plate, wheel_radius_m)],
+        "force_over_hit_height": force_figures.force_over_hit_height(groups, triangle),
+        "force_over_offset": force_figures.force_over_offset(groups),
+        "load_points": trial_figures.load_points(groups, triangle, plate, wheel_radius_m),
         "traces": trial_figures.small_multiples(trials, traces),
         "timing": [trial_figures.timing(trials, work_us)],
     } | ({"motion": [motion_over_trials(measured)]} if (measured := motion_rows(trials)) else {})

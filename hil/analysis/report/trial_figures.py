@@ -20,7 +20,6 @@ from hil.analysis.recording_checks import impact_time, ticks_between
 from hil.analysis.report.drawing import (
     DROPPED,
     colour_of_angle,
-    empty_figure,
     legend_below,
     marker_of,
     new_figure,
@@ -215,8 +214,8 @@ def _cell(
 
 def load_points(
     groups: Sequence[Group], triangle: DaqConfig | None, plate: PlateConfig | None, wheel_radius_m: float
-) -> Figure:
-    """Where the load acted on the plate, with the sensing triangle and the plate, as the rover sees them."""
+) -> list[Figure]:
+    """Where the load acted on the plate, with the sensing triangle and the plate, seen from the rover, if anywhere."""
     figure = new_figure(4.1)
     whole, zoom = figure.subplots(1, 2)
     across, up = (1e3 * value for value in centroid_m(triangle))
@@ -233,7 +232,7 @@ def load_points(
                 for axes in (whole, zoom):
                     axes.plot(1e3 * right_m + across, 1e3 * up_m + up, **style)
     if not count:
-        return empty_figure("no load points: the rig has no sensing triangle, or no trial hit it")
+        return []
     for axes in (whole, zoom):
         if places:
             axes.add_patch(Polygon(1e3 * np.array(places), fill=False, ec="black", lw=1.2, label="sensing triangle"))
@@ -249,9 +248,10 @@ def load_points(
     zoom.set_title("triangle", loc="left")
     whole.margins(0.08)
     zoom.margins(0.15)
-    dropped = Line2D([], [], label="dropped trial, any angle", **DROPPED)
-    legend_below(figure, *groups_and_angles(groups), dropped, *whole.get_legend_handles_labels()[0], columns=5)
-    return figure
+    some = any(not trial.kept for group in groups for trial in group.trials)
+    dropped = [Line2D([], [], label="dropped trial, any angle", **DROPPED)] * some
+    legend_below(figure, *groups_and_angles(groups), *dropped, *whole.get_legend_handles_labels()[0], columns=5)
+    return [figure]
 
 
 def _outlines(

@@ -179,7 +179,11 @@ def _numbers(config: UncheckedConfig) -> Iterator[Problem]:
 
 
 def _gearbox(config: UncheckedConfig) -> Iterator[Problem]:
-    """A commanded speed is one at which the drives still have their largest torque, as their model has it."""
+    """The drives turn their gears, and have their largest torque at every commanded speed, as their model has it."""
+    friction_Nm, most_Nm = config.drives.gear_friction_Nm, config.drives.largest_torque_Nm
+    if friction_Nm >= most_Nm:
+        allowed = f"below drives.torque_limit_Nm, {most_Nm:.4g} Nm: these drives do not turn their own gears"
+        yield Problem("drives.gear_friction_Nm", f"{friction_Nm:g}", allowed, ("drives.torque_limit_Nm",))
     if (gearbox := config.drives.gearbox) is None:
         return
     most, found = gearbox.at_axle.full_torque_speed, config.limits.wheel_speed_radps

@@ -113,8 +113,8 @@ class _SoilFilter(NamedTuple):
     wheels: _SoilWheels  #: their forces
     prior: FloatArray  #: (STATES,) mean
     spread: FloatArray  #: (STATES,) standard deviations of the prior; 0: known
-    memory_m: float  #: way over which a log forgets
-    correlation_m: float  #: way along which the model's error is the same
+    memory_m: float  #: distance over which a log forgets
+    correlation_m: float  #: distance along which the model's error is the same
     #: standard deviation of the model's error of the pull, and of the torque over the radius, over the load
     model: float
     radius: float  #: of the wheels [m]
@@ -149,7 +149,7 @@ def update(bound: BoundArguments[_SoilFilter], since: float, way: float, slip_sh
 
     Args:
         bound: the filter.
-        since: way driven since the last measurement [m].
+        since: distance driven since the last measurement [m].
         way: that of the measurement itself [m], over which its values are means.
         slip_share: number of measurements in the time over which the error of the slip is the same.
 

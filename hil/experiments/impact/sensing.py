@@ -228,7 +228,7 @@ RESULTS = (
     SummaryKey("load_point_u95_m", ""),
     SummaryKey("grouser_offset_deg", "angle of the starboard front wheel's grouser nearest to the line of contact at "
         "the impact, positive above it, by `wheel.grouser_offset_deg`; angle between two grousers; null of a smooth "
-        "wheel", "grouser offset at the impact", 1, "°"),
+        "wheel", "grouser offset at the impact", 1, "°", when="grouser_offset_deg"),
     SummaryKey("grouser_pitch_deg", ""),
     SummaryKey("contact_duration_s", "from `impact_time_s` until the sum stays under the threshold", "contact duration",
         1, "ms", 1e3, main="contact"),
@@ -239,7 +239,7 @@ RESULTS = (
     SummaryKey("vibration_hz", "found in the quiet part and in the tail, and removed", "vibration removed", 1, "Hz"),
     SummaryKey("impact_speed_measured_mps", "by the rover twin, which follows the measured wheel speeds, and which "
         "instruments of motion correct", "speed by twin and wheels", 1, "mm/s", 1e3),
-    SummaryKey("onset_s, onset_u95_s", "when the force began, extrapolated from its rise", "onset at", 4, "s"),
+    SummaryKey("onset_s, onset_u95_s", "when the force began, extrapolated from its rise", "onset at", 5, "s"),
     SummaryKey("cut_latency_ms", "[words.md](words.md); a release by operator or time counts as it came; null: it came "
         "before the impact", "cut latency", 2, "ms"),
     SummaryKey("cut_effective_ms", "", "drives cut, simulated rig", 2, "ms"),

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 from PIL import Image
 
 from hil.analysis.energy import draw_energy
@@ -14,7 +15,7 @@ from hil.campaign.activity import draw as draw_activity
 from hil.campaign.sensitivity import draw_sensitivity
 from hil.campaign.traction.series import SlopeSearch, draw_drawbar, draw_slopes
 from hil.config import load_config
-from hil.experiments.drawing import MODELS, TESTS, save_study, set_frame, source_line, study_facts
+from hil.experiments.drawing import MODELS, TESTS, new_panels, save_study, set_frame, source_line, study_facts
 from hil.experiments.figure_form import FigureForm
 
 ANGLES = [30.0, 50.0, 70.0, 90.0]
@@ -82,6 +83,22 @@ def test_no_legend_title_or_source_of_a_study_lies_over_anything(width):
             assert box.x1 <= figure.bbox.x1 + 1.0, (name, width)
             assert not any(box.overlaps(other) for other in [words, *boxes, *panels][number + 1 :]), (name, width)
         assert not any(axes.get_legend() for axes in figure.axes), name
+
+
+@pytest.mark.parametrize("width", ["screen", "single", "double"])
+def test_a_title_with_long_reasons_lies_within_the_figure(width):
+    form = FigureForm(width)
+    why = "not armed: wheel speed before the start is 0.2124 rad/s, allowed: at most 0.01 rad/s (standing still); "
+    why += "wait until all wheels stand still, and keep the rover from rolling"
+    figure, _ = new_panels(form, 2, 3.6)
+    set_frame(figure, form, f"Drive, 0.000 m: not accepted: {why}", "run a")
+    figure.canvas.draw()
+    (title,) = figure.findobj(lambda one: isinstance(one, Text) and one.get_text() == figure.get_suptitle())
+    assert title.get_window_extent().x1 <= figure.bbox.x1
+
+
+def test_a_sketch_of_a_rover_names_no_run_for_it_is_of_none():
+    assert source_line({"config": "mine", "rig": MODELS}, None).split("   ")[1:] == ["config mine", MODELS]
 
 
 def test_every_figure_of_a_study_says_whether_anything_real_moved():

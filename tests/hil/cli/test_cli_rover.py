@@ -94,7 +94,7 @@ def test_files_that_are_there_are_not_changed(capsys: pytest.CaptureFixture[str]
         (["missing.urdf"], "missing.urdf: No such file or directory"),
         ([str(EXAMPLE), "--name", "a b"], "name 'a b'; allowed: a name of letters, digits"),
         ([str(EXAMPLE), "--wheels", "wheel_fl,nose"], "wheel 'nose' is no link that turns, allowed: of these joints"),
-        ([str(EXAMPLE), "--wheel-radius", "9"], "wheel wheel_fl: radius 9 m, width 0.1 m, allowed: 0.005 to 5 m"),
+        ([str(EXAMPLE), "--wheel-radius", "9"], "wheel wheel_rr: radius 9 m, width 0.1 m, allowed: 0.005 to 5 m"),
     ],
 )
 def test_what_cannot_be_imported_ends_with_status_two_and_leaves_nothing(

@@ -71,6 +71,7 @@ def test_the_length_of_a_list_is_said_in_items() -> None:
         (["trial.timeout_s=4"], "trial.timeout_s", "trial.start_distance_m"),
         (["trial.start_distance_m=0.01"], "trial.ramp_s", "before its full speed"),
         (["trial.speed_mps=0.2"], "trial.speed_mps", "limits.wheel_speed_radps"),
+        (["drives.gear_friction_Nm=41"], "drives.gear_friction_Nm", "below drives.torque_limit_Nm, 40 Nm"),
         (["trial.ramp_s=0.05"], "trial.ramp_s", "limits.wheel_acceleration_radps2"),
         (["daq.channels.0.up_m=-0.0508"], "daq.channels", "triangle"),
         (["daq.channels.0.name=lower_left"], "daq.channels", "once"),

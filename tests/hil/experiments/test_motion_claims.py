@@ -79,8 +79,8 @@ def true_rows(config, way_share=1.0, pitch_deg=0.0, load_share=1.0):
     ("found", "names"),
     [
         ({}, []),
-        ({"way_share": 0.1}, ["way"]),
-        ({"way_share": 0.9}, ["way"]),
+        ({"way_share": 0.1}, ["distance"]),
+        ({"way_share": 0.9}, ["distance"]),
         ({"pitch_deg": 5.0}, ["largest pitch"]),
         (
             {"load_share": 0.85},
@@ -93,7 +93,7 @@ def test_what_the_truth_has_otherwise_is_a_reason(found, names):
     assert false_by(true_rows(config, **found), config) == (SIMULATED, names)
 
 
-@pytest.mark.parametrize(("spread", "names"), [(0.0, ["way"]), (0.2, [])])
+@pytest.mark.parametrize(("spread", "names"), [(0.0, ["distance"]), (0.2, [])])
 def test_the_allowed_difference_follows_from_the_spread_of_the_plant(spread, names):
     config = load_config("sim_juno", [f"plant.spread={{mass: 0, soil: {spread}}}"])
     slipping = 0.08 / np.array(config.wheel_radii_m)  # 0.3 m of slip on 0.5 m
@@ -106,7 +106,10 @@ def test_a_real_rig_is_held_against_the_readings_of_its_instrument_whatever_thei
     readings = np.column_stack([np.zeros(101), -ahead, np.ones(101)])
     times = np.arange(101) * EVERY_NS
     assert false_by(None, config, rig="real", motion_reading=readings, motion_t_ns=times) == (MEASURED, [])
-    assert false_by(None, config, rig="real", motion_reading=0.5 * readings, motion_t_ns=times) == (MEASURED, ["way"])
+    assert false_by(None, config, rig="real", motion_reading=0.5 * readings, motion_t_ns=times) == (
+        MEASURED,
+        ["distance"],
+    )
 
 
 def test_a_real_rig_without_an_instrument_says_that_it_is_by_the_twin_alone():
@@ -128,7 +131,7 @@ def test_what_is_allowed_follows_from_slip_and_mass_and_what_observer_and_instru
     rover = Rig(config).nominal.make_rover()
     base_m = np.ptp(rover.wheel_positions(rover.neutral())[:, 0])
     by_name = {one.name: one.allowed for one in motion_claims(drive_of(true_rows(config), config, pose_sd=sd_m))}
-    assert by_name["way"] == pytest.approx(way_off_m(101))
+    assert by_name["distance"] == pytest.approx(way_off_m(101))
     assert by_name["largest pitch"] == pytest.approx(
         math.degrees(math.atan2(way_off_m(101), base_m) + 1e-3 + 3.0 * sd_m)
     )
@@ -140,13 +143,13 @@ def test_what_is_allowed_follows_from_slip_and_mass_and_what_observer_and_instru
 
 
 def test_a_claim_may_be_off_by_what_is_allowed_and_by_no_more():
-    assert Claim("way", "m", 1.0, 1.5, 0.5).ok
-    assert Claim("way", "m", 1.0, 1.6, 0.5).ok is False
+    assert Claim("distance", "m", 1.0, 1.5, 0.5).ok
+    assert Claim("distance", "m", 1.0, 1.6, 0.5).ok is False
 
 
 def test_a_value_that_nobody_knows_is_not_judged():
-    assert Claim("way", "m", 1.0, math.nan, 0.1).ok is None
-    assert Claim("way", "m", 1.0, 1.1, 0.2).ok
+    assert Claim("distance", "m", 1.0, math.nan, 0.1).ok is None
+    assert Claim("distance", "m", 1.0, 1.1, 0.2).ok
     assert Claim("wheels across", "", 6, 0, 0.0).ok is False
 
 
@@ -177,7 +180,7 @@ def test_a_drive_is_accepted_if_the_rig_drove_it_and_not_if_the_rig_stood_still(
     monkeypatch.setattr(Plant, "motion", property(lambda plant: moved(plant) * standing))
     summary = summary_of(tmp_path / "stood", "sim_juno", *QUICK)
     assert not summary["accepted"]
-    assert [reason.partition(" 0.")[0] for reason in summary["reasons"]] == [f"{FALSE}{SIMULATED}: way"]
+    assert [reason.partition(" 0.")[0] for reason in summary["reasons"]] == [f"{FALSE}{SIMULATED}: distance"]
 
 
 @pytest.mark.slow

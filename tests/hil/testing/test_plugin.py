@@ -81,3 +81,7 @@ def test_every_name_of_the_package_is_there_and_has_a_fixture():
         assert callable(getattr(hil.testing, name))
     with pytest.raises(AttributeError, match="nonsense"):
         _ = hil.testing.nonsense
+
+
+def test_every_function_of_the_package_is_listed_before_it_is_used():
+    assert set(hil.testing.__all__) <= set(dir(hil.testing))

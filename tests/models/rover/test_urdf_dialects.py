@@ -159,6 +159,26 @@ def test_all_that_is_wrong_with_a_file_is_named_at_once(name: str) -> None:
     assert [words for words in said if words not in str(refused.value)] == []
 
 
+@pytest.mark.parametrize(("factor", "why"), [(1e3, "longer than the rover"), (1e-6, "denser than any metal")])
+def test_an_inertia_in_another_unit_is_noted_with_its_link(factor: float, why: str) -> None:
+    text = cart().replace(
+        'ixx="0.02" iyy="0.1" izz="0.1"', f'ixx="{0.02 * factor}" iyy="{0.1 * factor}" izz="{0.1 * factor}"'
+    )
+    notes = [note for note in read(text).notes if why in note]
+    assert [note.partition(":")[0] for note in notes] == ["link left_beam", "link right_beam"]
+    assert not any("its inertia" in note for name in CORPUS for note in read(CORPUS[name]).notes)
+
+
+def test_wheels_that_miss_the_same_are_named_in_one_sentence() -> None:
+    text = "".join(part.split("</collision>")[-1] for part in cart().split("<collision>"))
+    names = ["left_0", "left_1", "right_0", "right_1"]
+    with pytest.raises(
+        ValueError, match="wheel left_0, wheel left_1, wheel right_0, wheel right_1: no radius"
+    ) as refused:
+        rover_of(read_urdf(text), names)
+    assert str(refused.value).count("no radius") == 1
+
+
 def test_a_massless_link_between_two_joints_counts_nothing() -> None:
     inertial = '<inertial><mass value="0"/><inertia ixx="0" iyy="0" izz="0"/></inertial>'
 

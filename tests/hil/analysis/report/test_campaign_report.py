@@ -167,8 +167,7 @@ def test_no_peak_is_lost_between_the_points_of_a_trace(reported):
 def test_every_figure_is_there_as_png_pdf_and_svg_and_says_what_it_is_of(reported):
     names = {path.name for path in reported.figures}
     figures = (
-        "force_over_angle", "force_over_energy", "force_over_hit_height", "force_over_offset", "load_points", "traces",
-        "timing",
+        "force_over_angle", "force_over_energy", "force_over_hit_height", "load_points", "traces", "timing",
     )  # fmt: skip
     assert names == {f"{figure}.{ending}" for figure in figures for ending in ("png", "pdf", "svg")}
     digest = hashlib.sha256((reported.page.parent / "campaign.csv").read_bytes()).hexdigest()

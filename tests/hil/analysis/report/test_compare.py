@@ -83,6 +83,21 @@ def test_the_command_prints_the_difference_and_draws_one_figure(campaign_of, tmp
     assert f"{compare(first, second).overall.value:+.4g}" in printed
 
 
+def test_campaigns_of_one_name_are_told_apart_by_folder_at_80_columns(campaign_of, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    folders = [
+        campaign_of(tmp_path / name, forces, name="same") for name, forces in (("heavy", FIRST), ("light", SECOND))
+    ]
+    found = compare(*folders)
+    assert found.names == ("heavy", "light")
+    assert draw_comparison(found).axes[0].get_legend_handles_labels()[1] == ["A: heavy", "B: light"]
+    assert run(["compare", *map(str, folders), "--out", str(tmp_path / "out")]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert max(len(line) for line in rows if line[0] in "┏┃┡│└") <= 80
+    (row,) = [line.split() for line in rows if " 50 " in line]  # a row of the table an angle, not a list of its cells
+    assert {f"{np.mean(FIRST[50.0]):.4g},", f"{np.mean(SECOND[50.0]):.4g},"} <= set(row)
+
+
 def test_the_command_refuses_what_is_no_campaign(campaign_of, tmp_path, capsys):
     assert run(["compare", str(campaign_of(tmp_path / "a", FIRST)), str(tmp_path / "none")]) == 2
     assert "none holds no campaign.json" in capsys.readouterr().err
