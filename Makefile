@@ -33,6 +33,9 @@ UV_VERSION := 0.13.8
 COMPILE = $(LOCK_VENV)/bin/uv pip compile --no-config --no-python-downloads --quiet --universal --python-version 3.11 \
 	--generate-hashes --custom-compile-command "make lock"
 
+# Container images often turn bytecode off: each process would compile the sources of all packages again.
+unexport PYTHONDONTWRITEBYTECODE
+
 define CHECK_PYTHON
 "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	echo "Python 3.11 or newer is needed, found $$("$(or $(PYTHON),python3)" --version 2>/dev/null || echo none):" \

@@ -12,7 +12,7 @@ def script(reproducing):
     return outside_contacts
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_contacts_of_mujoco_on_level_ground_give_our_drive(script, monkeypatch, pages):
     scene = script.SCENES["level soil"]._replace(for_s=0.1)
     monkeypatch.setitem(script.SCENES, "level soil", scene)

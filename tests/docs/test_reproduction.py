@@ -55,7 +55,7 @@ def test_simulated_impacts_and_trials_come_to_what_the_data_file_says(tmp_path, 
         assert matplotlib.image.imread(path)[..., :3].std() > 0.01, f"{name} is empty"
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_the_flexible_wheel_comes_to_what_its_page_says(tmp_path, pages):
     """Three slips in place of seven; rows of both are the same to the last digit but one."""
     from petersen_flexible_wheel import PAGE, main
@@ -185,7 +185,7 @@ def test_the_page_has_a_line_for_each_figure(figure):
     assert found.count("|") == 6
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_xus_rover_comes_to_what_its_page_says(tmp_path, pages, capsys):
     """What each row says holds, and the page has the same rows."""
     from xu import PAGE, PICTURE, main

@@ -20,6 +20,7 @@ SHORT = ["drive.steps=[{for_s: 0.4, speed_mps: 0.2}]", "telemetry.endpoint=", "o
 ON_STIFFNESS = 1e6  # [N/m], ground.stiffness of the shipped config
 
 
+@pytest.mark.ci_cases("an ESRI grid")
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["decimal commas", "an OBJ that counts back", "an ESRI grid"])
 def test_a_run_over_a_scan_is_verified_reported_exported_and_drawn(

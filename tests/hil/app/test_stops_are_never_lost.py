@@ -222,7 +222,7 @@ def test_whatever_is_asked_and_when_nothing_moves_after_a_stop_before_it_is_clea
     assert run_at_random(stage, 1, 8).times_ns
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("seed", range(2, 8))
 def test_the_same_of_other_commands_at_other_moments(stage, seed):
     run_at_random(stage, seed, 20)

@@ -88,6 +88,7 @@ def test_a_wheel_on_its_carriage_is_recorded_verified_and_replayed(tmp_path):
     assert window.sinkage_m.value == pytest.approx(depth, rel=0.005)
 
 
+@pytest.mark.ci_cases("settings1-0.4")
 @pytest.mark.slow
 @pytest.mark.parametrize(("settings", "slip"), [((), 0.02), (("soil.shear=oida",), 0.4), (("soil.shear=wong",), 0.9)])
 def test_the_carriage_holds_the_slip_where_the_wheel_has_to_be_pushed_and_beyond_the_peak(settings, slip):

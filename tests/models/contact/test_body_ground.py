@@ -41,6 +41,11 @@ def borne(vehicle, state, up) -> tuple[float, float]:
     return float(vehicle.body.ground.law.stiffness * depth.sum()), float(state.ground.vertical.sum())
 
 
+@pytest.mark.ci_cases(
+    "180.0-sim_normal_force-overrides0-0.0005",
+    "130.0-sim_normal_force-overrides3-0.0005",
+    "130.0-sim_juno-overrides4-0.0005",
+)
 @pytest.mark.slow
 @pytest.mark.parametrize("dt", [1e-4, 5e-4])
 @pytest.mark.parametrize(

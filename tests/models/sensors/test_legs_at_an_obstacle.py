@@ -59,6 +59,7 @@ def pressed(settings: dict[str, object]) -> tuple[Rover, VehicleState, np.ndarra
     return rover, state, parts.volts[0].reshape(-1, 6), (state.v - before) / STEP_S
 
 
+@pytest.mark.ci_cases("level", "on the plate's upper edge")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_they_are_what_changes_the_rovers_momentum_and_angular_momentum(name):

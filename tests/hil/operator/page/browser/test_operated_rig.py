@@ -141,6 +141,7 @@ def run_by_clicks(page, rig):
                 return summary
 
 
+@pytest.mark.ci_cases("button")
 @pytest.mark.parametrize("how", ["button", "space bar"])
 def test_a_stop_in_the_run_up_cuts_the_drives_in_its_tick_and_the_run_ends_once_they_have_it(page, rig, how):
     drives(page, rig)
@@ -176,6 +177,7 @@ def test_a_tab_that_is_closed_in_the_run_up_ends_the_lease_and_the_run_goes_on_a
     rig.until(state="idle", running=False)
 
 
+@pytest.mark.soak
 def test_a_page_server_killed_in_a_run_is_back_in_the_same_run_which_goes_on_as_if_nothing_had_happened(rig, opened):
     page = opened(rig.url)
     page.locator("#state").filter(has_text="idle").wait_for()
