@@ -145,15 +145,9 @@ def write_figure(figure: Figure, path: Path, title: str, facts: Mapping[str, str
     elif kind == "pdf":
         metadata = {"Title": title, "Creator": "rover-hil", "Producer": None, "CreationDate": None}
         metadata["Keywords"] = "; ".join(pairs)
-        from matplotlib.backends.backend_pdf import FigureCanvasPdf  # a third of a second, which no PNG needs
-
-        FigureCanvasPdf(figure)
     elif kind == "svg":
         metadata = {"Title": title, "Creator": "rover-hil", "Date": None, "Keywords": pairs}
         metadata["Description"] = "; ".join(pairs)
-        from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-        FigureCanvasSVG(figure)
     else:
         raise ValueError(f"figure {path.name}: allowed endings: .png, .pdf, .svg")
     with mpl.rc_context(_STYLE), replacing(path) as unfinished:

@@ -104,6 +104,7 @@ def test_motion_capture_that_plays_a_recording_back_in_a_run_marks_it_and_is_lef
     assert record.tick["source"][-1].tolist() == [SOURCE_STATES.index(state) for state in ("stale", "used", "used")]
 
 
+@pytest.mark.soak
 def test_a_lost_camera_marks_the_run_and_the_trial_goes_on(trial):
     done = trial(lambda run: run.inject_fault("natnet", "off"), "experiment=impact", config="sim_motion_wire", at_s=1.5)
     assert done.error is None

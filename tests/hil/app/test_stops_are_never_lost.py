@@ -143,7 +143,7 @@ def settle(rig, asker):
         rig.host.sleep(0.02)
 
 
-@pytest.mark.parametrize("gap_ms", [0, 20, *(pytest.param(one, marks=pytest.mark.slow) for one in (8, 15, 21, 50))])
+@pytest.mark.parametrize("gap_ms", [0, 20, *(pytest.param(one, marks=pytest.mark.soak) for one in (8, 15, 21, 50))])
 @pytest.mark.parametrize("stop", STOPS, ids=["e_stop", "stop"])
 @pytest.mark.parametrize("begin", [JOG, EXTEND, Arm()], ids=["jog", "valve", "arm"])
 def test_a_stop_behind_the_command_that_begins_a_run_is_read_by_that_run(stage, begin, stop, gap_ms):

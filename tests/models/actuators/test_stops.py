@@ -55,7 +55,7 @@ def test_a_rover_without_stops_turns_on_as_before():
     assert abs(state.q[7 + rover.joint_names.index("left_bogie")]) > STOP
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @given(
     st.sampled_from(["rcp", "exomars", "rocker_bogie", "juno"]),
     st.sampled_from([1e-4, TWIN_DT]),

@@ -165,6 +165,7 @@ def test_a_stop_in_the_run_up_cuts_the_drives_in_its_tick_and_the_run_ends_once_
     assert not rig.client.status()["faults"]
 
 
+@pytest.mark.soak
 def test_a_tab_that_is_closed_in_the_run_up_ends_the_lease_and_the_run_goes_on_as_the_config_says(page, rig, opened):
     drives(page, rig)
     page.close()
@@ -196,6 +197,7 @@ def test_a_page_server_killed_in_a_run_is_back_in_the_same_run_which_goes_on_as_
     assert (record.tick["state"][-1], record.tick["safe"].any()) == (ImpactState.ABORTED, False)
 
 
+@pytest.mark.soak
 def test_a_setting_is_changed_by_clicks_and_the_next_run_has_it_without_a_restart(page, rig):
     wanted = {f"trial.{key}": float(value) for key, value in TYPED.items()}
     assert apply(page, rig, **TYPED)["changed"] == wanted
