@@ -80,6 +80,7 @@ def under(bench, **changes):
     return wheel, where._replace(ground=where.ground._replace(wheel=wheel.parameters, **changes))
 
 
+@pytest.mark.slow
 def test_a_rovers_pulls_are_the_wheel_models_and_change_its_momentum(bench):
     wheel, where = under(bench)
     motion = bench.driving(where, 4.0)
