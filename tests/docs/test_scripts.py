@@ -85,16 +85,7 @@ def table(text):
 
 
 @pytest.mark.ci_cases(
-    "architecture",
-    "contact_ground",
-    "contact_restitution",
-    "cut_delay",
-    "detector_rates",
-    "energy_balance",
-    "impact_scaling",
-    "normal_force",
-    "shear_law",
-    "wheel_figures",
+    "architecture", "cut_delay", "detector_rates", "energy_balance", "impact_scaling", "normal_force", "wheel_figures"
 )
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PICTURES))

@@ -130,6 +130,7 @@ def test_a_worker_that_is_lost_between_two_runs_is_named_its_bus_is_stopped_and_
     assert len(read_trial(done.folder, trusted=True).tick) > 500  # of the first run nothing is lost
 
 
+@pytest.mark.soak
 def test_a_machine_that_stood_still_between_two_runs_costs_no_worker_and_the_next_run_is_made(trial):
     """The watchdog was kept waiting itself, so it asks again before it kills."""
 

@@ -122,7 +122,7 @@ def test_the_work_of_a_tick_is_measured_of_a_rig_that_limits_what_its_controller
     pace_check._costs(Rig(config))
 
 
-@pytest.mark.ci_cases("mars_dome", "sim_impact", "sim_motion", "sim_wire")
+@pytest.mark.ci_cases("mars_dome", "sim_impact", "sim_wire")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_sensor_and_instrument_of_a_shipped_config_is_calibrated_or_says_why_not(name, said):

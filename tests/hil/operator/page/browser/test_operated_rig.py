@@ -217,6 +217,7 @@ def test_a_refused_value_leaves_everything_as_it_was(page, rig):
     assert rig.client.status()["state"] == "idle"
 
 
+@pytest.mark.soak
 def test_a_campaign_is_led_by_clicks_alone_from_the_choice_of_its_plan_to_its_report(page, rig):
     page.get_by_role("heading", name="Plan two, 2 trials").wait_for()  # of the command line
     press(
