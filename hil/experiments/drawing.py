@@ -140,8 +140,6 @@ def write_figure(figure: Figure, path: Path, title: str, facts: Mapping[str, str
         OSError: it cannot be written.
     """
     import matplotlib as mpl
-    from matplotlib.backends.backend_pdf import FigureCanvasPdf
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     kind = path.suffix.removeprefix(".")
     pairs = [f"{key}={value}" for key, value in facts.items()]
@@ -151,11 +149,9 @@ def write_figure(figure: Figure, path: Path, title: str, facts: Mapping[str, str
     elif kind == "pdf":
         metadata = {"Title": title, "Creator": "rover-hil", "Producer": None, "CreationDate": None}
         metadata["Keywords"] = "; ".join(pairs)
-        FigureCanvasPdf(figure)
     elif kind == "svg":
         metadata = {"Title": title, "Creator": "rover-hil", "Date": None, "Keywords": pairs}
         metadata["Description"] = "; ".join(pairs)
-        FigureCanvasSVG(figure)
     else:
         raise ValueError(f"figure {path.name}: allowed endings: .png, .pdf, .svg")
     with mpl.rc_context(_STYLE), replacing(path) as unfinished:

@@ -12,7 +12,7 @@ def script(reproducing):
     return outside_contacts
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_contacts_of_mujoco_on_a_slope_give_our_drive(script, monkeypatch, pages):
     scene = script.SCENES["slope of 10 degrees"]._replace(for_s=0.1)
     monkeypatch.setitem(script.SCENES, "slope of 10 degrees", scene)

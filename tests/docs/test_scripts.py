@@ -84,6 +84,9 @@ def table(text):
     return rows or None
 
 
+@pytest.mark.ci_cases(
+    "architecture", "cut_delay", "detector_rates", "energy_balance", "impact_scaling", "normal_force", "wheel_figures"
+)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PICTURES))
 def test_script_makes_its_pictures_and_writes_its_tables_into_their_places(root, pages, monkeypatch, tmp_path, name):

@@ -127,6 +127,7 @@ def test_a_counter_whose_cable_is_wrong_marks_the_run_and_is_left_out(trial, kin
     assert SOURCE_STATES[record.tick["source"][-1][0]] == "left_out"
 
 
+@pytest.mark.soak
 def test_a_forward_speed_is_followed(trial):
     # it stands before the cut: one reading of the inertial unit in the jolt of a cut can be ten deviations off, by its
     # phase, and would be half of the mean
@@ -141,6 +142,7 @@ def test_a_forward_speed_is_followed(trial):
     assert true[window, SPEED].mean() == pytest.approx(0.06, abs=0.001)
 
 
+@pytest.mark.soak
 def test_drawbar_pull_and_slip_are_measured(trial):
     drawbar = "drawbar={speed_mps: 0.08, slip: 0.4, settle_s: 3, measure_s: 2}"
     summary = summary_of(trial(None, *JUNO, "experiment=drawbar", drawbar, config="sim_juno_wire"))
@@ -155,6 +157,7 @@ def test_motion_capture_that_plays_a_recording_back_is_not_armed(trial):
     assert Fault.NOT_LIVE in record.events["id"]
 
 
+@pytest.mark.soak
 def test_motion_capture_that_plays_a_recording_back_in_a_run_marks_it_and_is_left_out(trial):
     play = lambda run: run.inject_fault("natnet", "playback")  # noqa: E731
     short = ("trial.start_distance_m=0.15", "trial.settle_s=0.5", "record.after_s=0.5")
@@ -165,6 +168,7 @@ def test_motion_capture_that_plays_a_recording_back_in_a_run_marks_it_and_is_lef
     assert record.tick["source"][-1].tolist() == [SOURCE_STATES.index(state) for state in ("stale", "used", "used")]
 
 
+@pytest.mark.soak
 def test_a_lost_camera_marks_the_run_and_the_trial_goes_on(trial):
     done = trial(lambda run: run.inject_fault("natnet", "off"), "experiment=impact", config="sim_motion_wire", at_s=1.5)
     assert done.error is None

@@ -296,6 +296,7 @@ def test_traces_have_cursors_and_statistics_and_loads_follow_the_telemetry(page,
     until(lambda: page.locator("#statistics tr").first.locator("td").all_inner_texts() == wanted)
 
 
+@pytest.mark.ci_cases("light-360", "dark-1280")
 @pytest.mark.parametrize("width", [360, 1280, 2560])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_its_screen_and_the_stop_button_is_large_and_in_view(still, width, scheme):
