@@ -54,7 +54,7 @@ TABLES = {
     "rover_drift": {"docs/explanation/rover.md": ("drifts",)},
     "sensing_accuracy": {"docs/explanation/sensing.md": ("leading peak", "sensing accuracy", "rules on good trials")},
     "shear_law": {"docs/explanation/wheel.md": ("shear law",)},
-    "soil_estimate": {"docs/explanation/soil-estimate.md": ("estimates", "over time", "rigs", "gains")},
+    "soil_estimate": {"docs/explanation/soil-estimate.md": ("estimates", "rigs", "gains")},
     "strain_gauges": {"docs/explanation/sensing.md": ("strain",)},
     "traction_gain": {"docs/how-to/measure-traction.md": ("traction gain",)},
     "wheel_figures": {"docs/explanation/wheel.md": ("hypervolume errors", "rebound errors", "xu errors", "readings")},
