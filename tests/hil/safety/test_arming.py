@@ -78,6 +78,12 @@ def test_a_wheel_that_turns_before_arming_is_refused_and_level_ground_has_nothin
     assert "drives." not in level.to_do
 
 
+def test_a_rover_that_rolls_down_a_scan_is_refused_with_the_keys_that_hold_it():
+    limit = standing_limit(Rig(load_config("sim_scan")))
+    for named in ("ground.scan.start_m", "drives.gear_friction_Nm", "drives.friction_speed_radps"):
+        assert named in limit.to_do
+
+
 def one(value: float, place: int, others: float = 0.0, of: int = 3) -> tuple[float, ...]:
     return tuple(value if i == place else others for i in range(of))
 
