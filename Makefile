@@ -33,6 +33,9 @@ UV_VERSION := 0.13.8
 COMPILE = $(LOCK_VENV)/bin/uv pip compile --no-config --no-python-downloads --quiet --universal --python-version 3.11 \
 	--generate-hashes --custom-compile-command "make lock"
 
+# Container images often turn bytecode off: each process would compile the sources of all packages again.
+unexport PYTHONDONTWRITEBYTECODE
+
 define CHECK_PYTHON
 "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	echo "Python 3.11 or newer is needed, found $$("$(or $(PYTHON),python3)" --version 2>/dev/null || echo none):" \
@@ -43,7 +46,7 @@ define CHECK_PYTHON
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev trial test test-all wheel-check test-loaded soak soak-deadlines soak-faults soak-endurance soak-page soak-cluster mutants limits fuzz bench lint docs site figures figures-check format lock clean
+.PHONY: help install install-dev trial test test-all wheel-check test-loaded soak soak-deadlines soak-faults soak-endurance soak-page soak-cluster soak-cases mutants limits fuzz bench lint docs site figures figures-check format lock clean
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -67,7 +70,7 @@ test-all: $(DEV_STAMP) ## run the slow ones too, as .ci/run does: whole campaign
 test-loaded: $(DEV_STAMP) ## run all tests without real-time rights, beside two processes that spin; STALLS=1: on a machine that stands still for 30 to 150 ms once a second instead (SEED=1)
 	$(BIN)/python tests/soak/loaded.py $(if $(STALLS),--spinning 0 --stalls --seed $(SEED)) -- $(SUITE) $(ARGS)
 
-soak: $(DEV_STAMP) ## PART=deadlines: SOAK=200 trials and 200 drives workers, killed (SEED=1: of the first); faults at the protocol level; stalls; controlled wheel loads; 200 damaged records. PART=faults: RUNS=2000 randomised fault runs, and each command of the pages in all its forms. PART=endurance: MINUTES=30 of runs under load, with faults. PART=page: STOPS=50 stops from a browser, first paint, load and memory over MINUTES=30. PART=cluster: RUNS=2000 of a sweep on a Dask cluster that loses a worker and its scheduler
+soak: $(DEV_STAMP) ## PART=deadlines: SOAK=200 trials and 200 drives workers, killed (SEED=1: of the first); faults at the protocol level; stalls; controlled wheel loads; 200 damaged records. PART=faults: RUNS=2000 randomised fault runs, and each command of the pages in all its forms. PART=endurance: MINUTES=30 of runs under load, with faults. PART=page: STOPS=50 stops from a browser, first paint, load and memory over MINUTES=30. PART=cluster: RUNS=2000 of a sweep on a Dask cluster that loses a worker and its scheduler. PART=cases: every shipped config, vehicle and fault where CI has one of each kind, half an hour
 	@$(MAKE) --no-print-directory soak-$(PART)
 
 soak-deadlines:
@@ -90,6 +93,9 @@ soak-endurance:
 soak-page:
 	@mkdir -p build
 	$(BIN)/python tests/soak/page_figures.py --stops $(STOPS) --minutes $(MINUTES) --json build/page.json
+
+soak-cases:
+	$(SUITE) -m soak tests/drivers tests/hil tests/hostile tests/models tests/protocol tests/tools tests/test_example_package.py $(ARGS)
 
 soak-cluster:
 	@mkdir -p build
@@ -150,7 +156,7 @@ lock: ## write the lock files again, keeping their pins where they fit (ARGS=--u
 	@$(CHECK_PYTHON)
 	@test -x $(LOCK_VENV)/bin/uv && $(LOCK_VENV)/bin/uv --version | grep -qF 'uv $(UV_VERSION)' \
 		|| { $(PYTHON) -m venv --clear $(LOCK_VENV) && $(LOCK_VENV)/bin/pip --quiet install uv==$(UV_VERSION); }
-	$(COMPILE) pyproject.toml --extra ni --extra export --extra cluster --extra page --extra view --extra rerun --extra camera --extra scan --extra geotiff --extra mjcf --group install --group test-all --group lint --group release --output-file requirements-dev.lock $(ARGS)
+	$(COMPILE) pyproject.toml --extra ni --extra export --extra cluster --extra page --extra view --extra rerun --extra ros2 --extra camera --extra scan --extra geotiff --extra mjcf --group install --group test-all --group lint --group release --output-file requirements-dev.lock $(ARGS)
 	$(COMPILE) pyproject.toml --extra ni --extra page --group install --constraint requirements-dev.lock --output-file requirements.lock $(ARGS)
 	$(COMPILE) pyproject.toml --extra ni --extra page --extra cluster --extra scan --group install --group test --constraint requirements-dev.lock --output-file requirements-test.lock $(ARGS)
 	echo 'uv==$(UV_VERSION)' | $(COMPILE) - --output-file requirements-uv.lock

@@ -42,7 +42,7 @@ Identity = Annotated[
         max_length=60,
         pattern=r"^([0-9]*[1-9][0-9]*(-[0-9]+)*)?$",
         description='number that the device says of itself: another one is refused; "": none is, hil check shows it',
-        json_schema_extra={"note": 'digits, as hil check shows them, or ""'},
+        json_schema_extra={"note": 'as hil check shows it, or ""'},
     ),
 ]
 Wheel = Annotated[str, Field(max_length=100, json_schema_extra={"note": "the name of a wheel of the rover"})]

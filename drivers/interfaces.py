@@ -172,6 +172,7 @@ class IoDevice(msgspec.Struct, frozen=True):
     ao: tuple[str, ...]
     di: tuple[str, ...]
     do: tuple[str, ...]
+    ci: tuple[str, ...] = ()
 
 
 class StopFrames(msgspec.Struct, frozen=True):

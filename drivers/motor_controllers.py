@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pkgutil import resolve_name
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -12,10 +12,29 @@ from typing_extensions import override
 from drivers.checks import load_problems, timeout_problems
 from drivers.device_sections import DeviceSection
 from drivers.driver_type import MotorsType, RigSetup
+from drivers.interfaces import DeviceError
 from drivers.messages import PowerSample
 from drivers.section import Problem
 
 S = TypeVar("S", bound=DeviceSection)
+T = TypeVar("T")
+
+
+def for_each(things: Iterable[T], action: Callable[[T], None]) -> None:
+    """Act on one after the other; an error at one does not prevent the others. Raises DeviceError that names all."""
+    troubles: list[DeviceError] = []
+    for thing in things:
+        try:
+            action(thing)
+        except DeviceError as error:
+            troubles.append(error)
+    raise_all(troubles)
+
+
+def raise_all(troubles: Sequence[DeviceError]) -> None:
+    """Raise one error, if there are any: of the kind of the first, with the words of all."""
+    if troubles:
+        raise type(troubles[0])("; ".join(dict.fromkeys(map(str, troubles)))) from troubles[0]
 
 
 class MotorControllersType(MotorsType[S]):

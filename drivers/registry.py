@@ -14,16 +14,17 @@ from drivers.device_sections import DeviceSection, Role
 from drivers.dimetix.entry import DIMETIX
 from drivers.driver_type import DaqType, DriverType, DrivesType, LoadsType, ServosType, ValvesType
 from drivers.extensions import DRIVERS, ExtensionError, installed_names, load_installed
+from drivers.leica.entry import LEICA
 from drivers.modbus.entry import MODBUS, MODBUS_JOINTS, MODBUS_LOADS
 from drivers.natnet.entry import NATNET
-from drivers.ni.entry import NI_DAQ, NI_LOADS, NI_VALVES
+from drivers.ni.entry import NI_DAQ, NI_JOINTS, NI_LOADS, NI_MOTION, NI_VALVES
 from drivers.roboclaw.entry import ROBOCLAW, ROBOCLAW_SERVOS
 from drivers.roboteq.entry import ROBOTEQ, ROBOTEQ_SERVOS
 from drivers.vectornav.entry import VECTORNAV
 
 BUILT_IN: tuple[DriverType[Any], ...] = (
     *(ROBOCLAW, ROBOTEQ, MODBUS, NI_VALVES, NI_DAQ, NI_LOADS, MODBUS_LOADS),
-    *(DIMETIX, NATNET, VECTORNAV, MODBUS_JOINTS),
+    *(DIMETIX, LEICA, NATNET, NI_MOTION, VECTORNAV, MODBUS_JOINTS, NI_JOINTS),
     *(ROBOCLAW_SERVOS, ROBOTEQ_SERVOS),
 )
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from models.actuators.drive import Drive
 from models.contact.compliant import make_compliant_ground
+from models.contact.friction import Bristles
 from models.contact.laws import make_law
 from models.contact.profile_contact import make_profile_contact
 from models.gravity import GRAVITY_MPS2
@@ -23,7 +24,7 @@ from models.vehicle.step import Scene, run_bound
 
 STEP_S = 1e-4
 # Of the ground and of friction [N/m]; how friction is damped [N s/m].
-STIFFNESS, HOLD, HOLD_DAMPING = 1e6, 8e5, 2e3
+STIFFNESS, BRISTLES = 1e6, Bristles(8e5, 2e3)
 _MOTOR = Drive(200.0, 2000.0, 500.0, 0.0, 0.01, 0.0, 0.0, 0.0)
 
 
@@ -64,7 +65,7 @@ class WheelProperties:
         self.mass_kg = sum(body.mass for body in tree.bodies)
         self.turning = wheel.inertia[1] / (self.mass_kg * self.radius_m**2)
         law = make_law("kelvin_voigt", STIFFNESS, damping=damping)
-        held = make_profile_contact(rover, make_profile(corners, friction, 0.0), HOLD, HOLD_DAMPING)
+        held = make_profile_contact(rover, make_profile(corners, friction, 0.0), BRISTLES)
         gravity = np.array((0.0, 0.0, -GRAVITY_MPS2))
         ground = make_compliant_ground(law, friction)._replace(profile=held)
         self.state = make_vehicle_state(rover)

@@ -18,6 +18,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+# Container images often turn bytecode off. Then each worker would rewrite the asserts of all tests, and each process
+# that a test starts would compile all sources again. So before anything large is imported:
+if sys.dont_write_bytecode:
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Set before OpenBLAS is loaded: our matrices are small, and its threads would compete with the other workers.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -50,6 +55,8 @@ LARGE = (
     *("pandas", "pinocchio", "playwright", "pyarrow", "rasterio", "rerun", "xarray"),
 )
 ABSENT = frozenset(name for name in LARGE if importlib.util.find_spec(name) is None)
+# By test, names of its marker `ci_cases` that no case had so far.
+CASES_LEFT: dict[str, set[str]] = {}
 # Written to a port after the bytes that a test expects there.
 MARK = b"|"
 # Of a failed test, the longest.
@@ -79,15 +86,20 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Container images often turn bytecode off. Then each worker would rewrite the asserts of all test files (6 s), and
-    # each process that a test starts would compile our sources again.
-    sys.dont_write_bytecode = False
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ.pop("COLUMNS", None)  # pytest-xdist gives its workers 80; tables are as wide as their content without
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # started with & in a script; processes of tests inherit it
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if os.environ.get("PYTEST_XDIST_WORKER") and LOCKS in os.environ:
         compile_each_kernel_once(Path(os.environ[LOCKS]))
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Leave to the soak the cases of a test that its marker `ci_cases` does not name."""
+    if named := item.get_closest_marker("ci_cases"):
+        case = {item.callspec.id, *item.callspec.id.split("-")}
+        CASES_LEFT.setdefault(f"{item.path.name} {item.function.__name__}", set(named.args)).difference_update(case)
+        if not case.intersection(named.args):
+            item.add_marker("soak")
 
 
 @pytest.hookimpl(trylast=True)  # after shuffling and deselection
@@ -96,6 +108,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     Those of one package go to one worker, which makes the runs that they share once.
     """
+    left = {test: names for test, names in CASES_LEFT.items() if names}
+    if left and not any("::" in argument for argument in config.args):
+        raise pytest.UsageError(f"ci_cases that no test has: {left}")
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     modules = [list(group) for _, group in itertools.groupby(items, key=lambda item: item.path)]
     slow = [module for module in modules if any(item.get_closest_marker("slow") for item in module)]

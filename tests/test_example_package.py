@@ -63,6 +63,7 @@ def installed(tmp_path_factory):
     return run
 
 
+@pytest.mark.ci_cases("textline-3")
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "tests"), [("textline", 4), ("spin", 2)])
 def test_the_tests_that_hil_init_writes_pass(installed, name, tests):
@@ -92,7 +93,7 @@ def lockstep(installed, folder, config, *settings):
     return json.loads(done.stdout)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_its_experiment_shares_the_weight_evenly_on_a_slope_as_ours_do(installed, tmp_path):
     slope = ("ground.pitch_deg=3", "rover.drawbar.pull_N=300")
     summary = lockstep(installed, tmp_path / "run", "sim_normal_force", "experiment=crawl", *slope)

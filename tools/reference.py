@@ -221,9 +221,12 @@ def status_tables() -> str:
 
 
 def _status_table(status: StatusTable) -> str:
-    form = "d" if status.codes else "#x"
-    rows = ((f"`{row.value:{form}}`", row.words, row.reaction.value, _sentence(row.reason)) for row in status.rows)
-    head = ("code" if status.codes else "bit", "what it is", "what is done", "why")
+    """Rows with the same reaction for the same reason share one."""
+    form, alike = "d" if status.codes else "#x", dict[tuple[str, str], list[str]]()
+    for row in status.rows:
+        alike.setdefault((row.reaction.value, _sentence(row.reason)), []).append(f"`{row.value:{form}}` {row.words}")
+    rows = (("; ".join(found), done, why) for (done, why), found in alike.items())
+    head = (f"{'codes' if status.codes else 'bits'} and what they are", "what is done", "why")
     return f"## {status.device}: {status.name}\n\n{table(head, rows)}"
 
 

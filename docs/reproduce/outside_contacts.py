@@ -52,7 +52,6 @@ class Scene(NamedTuple):
 
 
 SCENES = {
-    "level soil": Scene("sim_juno", (), 0.2, 1.0),
     "slope of 10 degrees": Scene("sim_juno", ("ground.pitch_deg=10",), 0.2, 1.0),
     "mound from a scan": Scene("sim_scan", (), 0.2, 8.0),
 }

@@ -80,16 +80,6 @@ class Compared(NamedTuple):
     same: int
     pairs: int
 
-    @property
-    def faster(self) -> float:
-        """Our median against that of Siconos's faster solver."""
-        return min(row.p50_us for row in self.rows[1:]) / self.rows[0].p50_us
-
-    @property
-    def faster_when_slow(self) -> float:
-        """The same of the 99th percentiles."""
-        return min(row.p99_us for row in self.rows[1:]) / self.rows[0].p99_us
-
 
 class Motion(NamedTuple):
     """A body that falls, by one solver.
@@ -242,15 +232,8 @@ def page(sets: list[Compared], moved: list[list[Motion]]) -> str:
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, check=True, cwd=PAGE.parent, text=True
     ).stdout.strip()
-    rising, level = (next(one for one in moved if one[0].of == f"18 feet, {ground}") for ground in GROUNDS)
     places = {
         "solvers": "\n".join(solvers), "agreement": "\n".join(agreement), "bodies": "\n".join(bodies), "commit": commit,
-        "level18": f"{level[1].step_us / level[0].step_us:.0f}", "solver18": f"{sets[2].faster:.1f}",
-        "rising18": f"{min(one.step_us for one in rising[1:]) / rising[0].step_us:.0f}",
-        "slow18": f"{sets[2].faster_when_slow:.0f}", "solver12": f"{sets[1].faster:.1f}",
-        "solver6": f"{sets[0].faster:.1f}", "zero": f"{sets[4].faster:.1f}", "rover": f"{sets[3].faster:.1f}",
-        "unsolved": str(sum(one.rows[0].unsolved for one in sets) + sum(one[0].unsolved for one in moved)),
-        "whole": str(sum(one.rows[0].problems for one in sets)), "neither": str(sum(one.neither for one in sets)),
     }  # fmt: skip
     text = PAGE.with_suffix(".txt").read_text(encoding="utf-8")
     for name, value in places.items():

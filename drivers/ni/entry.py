@@ -1,4 +1,4 @@
-"""NI-DAQmx, data acquisition and valves: the registry's entries."""
+"""NI-DAQmx, data acquisition, valves and counters: the registry's entries."""
 
 from __future__ import annotations
 
@@ -8,18 +8,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from typing_extensions import override
 
 from drivers.channel_calibration import ChannelCalibration, Shunt, Teds
-from drivers.checks import channel_problems, regulator_problems, valve_problems
-from drivers.driver_type import Connection, DaqType, DriverType, LoadsType, RigSetup, ValvesType
+from drivers.checks import channel_problems, each_once, regulator_problems, valve_problems
+from drivers.driver_type import Connection, DaqType, DriverType, InstrumentType, LoadsType, RigSetup, ValvesType
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import IoDevice
-from drivers.ni.section import MOST_V, NiDaqSection, NiLoadsSection, NiValvesSection, chassis_of
+from drivers.ni.section import (
+    MOST_V,
+    NiDaqSection,
+    NiJointsSection,
+    NiLoadsSection,
+    NiMotionSection,
+    NiValvesSection,
+    chassis_of,
+)
 from drivers.section import Problem
 
 if TYPE_CHECKING:
     from drivers.sim.server import ServerSetup, SimulatedServer
 
 
-S = TypeVar("S", NiDaqSection, NiLoadsSection, NiValvesSection)
+S = TypeVar("S", NiDaqSection, NiLoadsSection, NiValvesSection, NiMotionSection, NiJointsSection)
 
 
 class _ByServer(DriverType[S]):
@@ -149,6 +157,43 @@ class _NiLoadsType(_ByServer[NiLoadsSection], _CalibratedType, LoadsType[NiLoads
             yield physical_channel(f"devices.loads.inputs.{place}.input", item.input, section.server)
 
 
+class _NiMotionType(_ByServer[NiMotionSection], InstrumentType[NiMotionSection]):
+    """A draw-wire encoder on a counter of an NI device."""
+
+    role = "motion"
+    settings = NiMotionSection
+    device = "drivers.ni.counters:NiCounters"
+
+    @override
+    def check(self, section: NiMotionSection, rig: RigSetup) -> Iterator[Problem]:
+        if (motion := rig.instruments.get(self.role)) is not None and len(motion.channels) != 1:
+            found, allowed = f"a reading of {', '.join(motion.channels)}", "distance: a draw-wire encoder measures one"
+            yield Problem("motion.measures", found, allowed, ("devices.motion.driver",))
+
+    @override
+    def connections(self, section: NiMotionSection) -> Iterator[Connection]:
+        yield physical_channel("devices.motion.counter", section.counter, section.server)
+
+
+class _NiJointsType(_ByServer[NiJointsSection], InstrumentType[NiJointsSection]):
+    """Incremental encoders of joints on counters of an NI device."""
+
+    role = "joints"
+    settings = NiJointsSection
+    device = "drivers.ni.counters:NiCounters"
+
+    @override
+    def check(self, section: NiJointsSection, rig: RigSetup) -> Iterator[Problem]:
+        if (joints := rig.instruments.get(self.role)) is not None:
+            found = [one.joint for one in section.encoders]
+            yield from each_once("devices.joints.encoders", "joint", found, joints.channels, ("joints", "rover.type"))
+
+    @override
+    def connections(self, section: NiJointsSection) -> Iterator[Connection]:
+        for place, one in enumerate(section.encoders):
+            yield physical_channel(f"devices.joints.encoders.{place}.counter", one.counter, section.server)
+
+
 # Names of one and the same host: two runs that name a server differently lock one another out all the same.
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]", "::1", "ip6-localhost"})
 
@@ -163,3 +208,5 @@ def physical_channel(key: str, channel: str, server: str) -> Connection:
 NI_DAQ = NiDaqType()
 NI_VALVES = _NiValvesType()
 NI_LOADS = _NiLoadsType()
+NI_MOTION = _NiMotionType()
+NI_JOINTS = _NiJointsType()

@@ -1,4 +1,4 @@
-"""NI-DAQmx devices in a rig config: data acquisition, and valves on digital lines."""
+"""NI-DAQmx devices in a rig config: data acquisition, valves on digital lines, encoders on counters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import override
 
-from drivers.device_sections import DaqSection, LoadsSection, MovedRegulators, SensorInput, ValvesSection, ValveValues
+from drivers.device_sections import (
+    DaqSection,
+    JointsSection,
+    LoadsSection,
+    MotionSection,
+    MovedRegulators,
+    SensorInput,
+    ValvesSection,
+    ValveValues,
+)
 from drivers.section import SERVER, Listed, Section
 
 # Largest output of the analog outputs [V].
@@ -137,6 +146,47 @@ class NiLoadsSection(LoadsSection):
     server: NiServer = Field("", description="where the device is")
     inputs: Listed[_NiLoadInput] = Field((), max_length=400, description="one a load channel")
     excitation_V: float = Field(5.0, ge=0.1, le=20, description="of bridges")
+
+
+# Edges of a pulse that are counted.
+EDGES = {"x1": 1, "x2": 2, "x4": 4}
+_Decoding = Annotated[
+    Literal["x1", "x2", "x4"], Field(description="edges of the two signals that are counted, of each pulse")
+]
+
+
+class NiMotionSection(MotionSection):
+    """Draw-wire encoder on a counter of an NI device; it counts from where the rover stands when it is opened."""
+
+    driver: Literal["ni"] = Field(description="which driver")
+    server: NiServer = Field("", description="where the device is")
+    counter: NiChannel = Field(description="physical channel")
+    decoding: _Decoding = "x4"
+    m_per_pulse: float = Field(ge=1e-7, le=0.1, description="length of wire for a pulse of the encoder, from its sheet")
+    initial_m: float = Field(0.0, ge=-100, le=100, description="distance when it is opened, at the start place")
+
+
+class _NiEncoder(Section):
+    """The incremental encoder of a joint."""
+
+    joint: str = Field(
+        min_length=1,
+        max_length=100,
+        description="name of the joint",
+        json_schema_extra={"note": "one of joints.encoders, or of the rover's joints that turn"},
+    )
+    counter: NiChannel = Field(description="physical channel")
+    pulses_per_turn: int = Field(1024, ge=1, le=10**6, description="of one of its two signals, at the joint")
+    initial_deg: float = Field(0.0, ge=-360, le=360, description="reading when it is opened, at rest on level ground")
+
+
+class NiJointsSection(JointsSection):
+    """Incremental encoders of joints on counters of an NI device; they count from where they are opened."""
+
+    driver: Literal["ni"] = Field(description="which driver")
+    server: NiServer = Field("", description="where the device is")
+    decoding: _Decoding = "x4"
+    encoders: Listed[_NiEncoder] = Field((), max_length=64, description="one a joint")
 
 
 def chassis_of(channel: str) -> str:

@@ -212,4 +212,5 @@ def _described(device: Any) -> IoDevice:
         names("ao_physical_chans"),
         names("di_lines"),
         names("do_lines"),
+        names("ci_physical_chans"),
     )

@@ -35,7 +35,7 @@ class RoboClawDrives(RoboClawMotors[DriveCommand, DriveSample]):
         self, section: RoboClawDrivesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> None:
         self._drives = RoboClawWheels(section, rig)
-        self._outputs, self._by_duty = [0] * self._drives.count, False
+        self._outputs, self._by_duty = [0] * len(self._drives.names), False
         super().__init__(self._drives, host, alive)
 
     def _take(self, command: DriveCommand) -> None:

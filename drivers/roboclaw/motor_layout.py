@@ -63,13 +63,11 @@ class RoboClawMotorLayout(ABC):
         slow_hz: how often each controller's slow readings (`protocol.SLOW`) are read [1/s].
 
     Attributes:
-        moves: what a motor moves, for messages.
-        count: how many wheels or joints there are.
+        names: of the wheels or joints, in the order of every vector.
         controllers: with their motors.
         readings: what is read of a controller each time.
     """
 
-    moves: ClassVar[str]
     readings: ClassVar[tuple[CommandCode, ...]]
 
     def __init__(
@@ -79,7 +77,7 @@ class RoboClawMotorLayout(ABC):
         on_cut: Literal["coast", "brake"],
         slow_hz: float,
     ) -> None:
-        self.section, self.count, self.on_cut, self.slow_hz = section, len(names), on_cut, slow_hz
+        self.section, self.names, self.on_cut, self.slow_hz = section, tuple(names), on_cut, slow_hz
         index: dict[str | None, int] = {name: place for place, name in enumerate(names)}
         self.controllers = tuple(
             RoboClawController(one.bus, one.address, index.get(one.m1), index.get(one.m2), one.identity)
@@ -163,7 +161,6 @@ class RoboClawWheels(RoboClawMotorLayout):
         acceleration_qpps2: ramp of the speed [counts/s^2]; 0: none but the controller's own.
     """
 
-    moves = "wheel"
     readings = (CommandCode.SPEED_M1, CommandCode.SPEED_M2)
 
     def __init__(self, section: RoboClawDrivesSection, rig: RigSetup) -> None:
@@ -197,7 +194,6 @@ class RoboClawJoints(RoboClawMotorLayout):
         joints: their scales, in the order of every vector by joint.
     """
 
-    moves = "joint"
     readings = (CommandCode.COUNTS,)
     longest_run = CommandCode.GO
 

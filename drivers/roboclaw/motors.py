@@ -11,6 +11,7 @@ from typing import ClassVar, Generic, TypeVar
 from drivers.host import SLICE_S, Alive, Host
 from drivers.interfaces import ControllerState, DeviceError, Health, LinkLostError, StopFrames
 from drivers.messages import DriveCommand, DriveSample, JointCommand, JointSample
+from drivers.motor_controllers import for_each
 from drivers.roboclaw.motor_layout import STATUS_HZ, RoboClawMotorLayout
 from drivers.roboclaw.protocol import SLOW, CommandCode
 from drivers.roboclaw.unit import StopSequence, Unit
@@ -87,7 +88,7 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
         """Reset all state, and cut until a new command."""
         for unit in self._units:
             unit.reset()
-        self._speed = [0.0] * self.motors.count
+        self._speed = [0.0] * len(self.motors.names)
         self._allowed = self._ran = False
         self._cut, self._command_ns, self._stopped_ns = True, -1, -1
         self._stops.drop()
@@ -107,15 +108,12 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
         self.close()
         self._reset()
         try:
-            for link in self._links:
-                link.open()
-            for unit in self._units:
-                unit.identify()
+            for_each(self._links, SerialLink.open)
+            for_each(self._units, Unit.identify)
             self._check_apart()
             self._stops.try_all()
             self._check_standing()
-            for unit in self._units:
-                self._set_up(unit)
+            for_each(self._units, self._set_up)
             self._sampled_ns = self._host.now_ns()
             self._publish()
         except DeviceError:
@@ -307,6 +305,6 @@ class RoboClawMotors(ABC, Generic[Command, Sample]):
                 self._speed[motor] = speed_radps
                 if abs(speed_radps) > STANDING_RADPS:
                     raise DeviceError(
-                        f"{unit.where}: {self.motors.moves} {motor} turns at {speed_radps:.3f} rad/s though cut, "
+                        f"{unit.where}: {self.motors.names[motor]} turns at {speed_radps:.3f} rad/s though cut, "
                         f"allowed: {STANDING_RADPS}; wait until it stands still, check the encoder"
                     )

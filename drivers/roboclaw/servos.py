@@ -44,8 +44,8 @@ class RoboClawServos(RoboClawMotors[JointCommand, JointSample], ServosDevice):
     ) -> None:
         motors = RoboClawJoints(section, rig)
         self._joints = motors.joints
-        self._angle = [0.0] * motors.count
-        self._targets = [0] * motors.count
+        self._angle = [0.0] * len(motors.names)
+        self._targets = [0] * len(motors.names)
         self._run_command = motors.run_command
         super().__init__(motors, host, alive)
 

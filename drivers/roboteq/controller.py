@@ -7,7 +7,7 @@ from enum import Enum
 
 from drivers.host import Alive, Host
 from drivers.interfaces import ControllerState, DeviceError, DeviceIdentity
-from drivers.motor_controllers import ControllerPower
+from drivers.motor_controllers import ControllerPower, for_each
 from drivers.reported import DeviceReport
 from drivers.roboteq import motor_layout, protocol, status
 from drivers.roboteq.motor_layout import FAULTS, FLAGS, SLOW, STOP, RoboteqMotorLayout, RoboteqPort
@@ -80,12 +80,14 @@ class RoboteqController:
         self.ask(Exchange((protocol.STOP_SCRIPT,)))
         self.ask(FLAGS)
         self._see("script runs (?FS)", self.slow[protocol.FLAGS][0] & status.SCRIPT_RUNS, 0, "!R 0 has not stopped it")
-        self._read("script at power-up (BRUN)", protocol.SCRIPT_AT_POWER_UP, 0)
         self.ask(Exchange((protocol.set_watchdog(self._watchdog_ms),)))
-        self._read("watchdog [ms]", protocol.WATCHDOG, self._watchdog_ms)
+        wanted = [
+            ("script at power-up (BRUN)", protocol.SCRIPT_AT_POWER_UP, 0),
+            ("watchdog [ms]", protocol.WATCHDOG, self._watchdog_ms),
+        ]
         for channel, motor in self.by_channel:
-            for what, query, needed in self._motors.needed(channel, motor):
-                self._read(what, query, needed)
+            wanted += self._motors.needed(channel, motor)
+        for_each(wanted, lambda setting: self._read(*setting))
 
     def to_cut(self) -> Exchange | None:
         """Request that it still needs to be known as stopped."""

@@ -40,7 +40,7 @@ class RoboteqDrives(RoboteqMotors[DriveCommand, DriveSample]):
         for wheel, speed in enumerate(self._speeds_radps()):
             if abs(speed) > STANDING_RADPS:
                 raise DeviceError(
-                    f"{self._drives.device}: wheel {wheel} turns at {speed:.3f} rad/s after its stop; "
+                    f"{self._drives.device}: {self._drives.names[wheel]} turns at {speed:.3f} rad/s after its stop; "
                     "wait until it stands still"
                 )
 

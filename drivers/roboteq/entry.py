@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # A simulated controller answers within so long.
 TURNAROUND_NS = 300_000
+# Number of the first simulated controller of servos; those of drives count from 1.
+FIRST_SERVO = 101
 _EDGES = 4
 S = TypeVar("S", RoboteqDrivesSection, RoboteqServosSection)
 
@@ -74,7 +76,7 @@ class _RoboteqType(_OnPorts[RoboteqDrivesSection], DrivesType[RoboteqDrivesSecti
     def simulated_ports(
         self, section: RoboteqDrivesSection | None, rig: RigSetup, ports: PlantPorts
     ) -> Mapping[str, SimulatedPort]:
-        from drivers.roboteq.simulated import RoboteqDevice
+        from drivers.roboteq.simulated import PROCESSOR, RoboteqDevice
         from drivers.sim.protocol.line import SimulatedPort
 
         section = section or _usual(rig)
@@ -88,7 +90,7 @@ class _RoboteqType(_OnPorts[RoboteqDrivesSection], DrivesType[RoboteqDrivesSecti
                     gear_ratio=section.gear_ratio,
                     sign=[wheels.sign[wheel] for wheel in controller.motors],
                     open_loop=wheels.open_loop,
-                    identity=controller.identity,
+                    identity=controller.identity or f"{PROCESSOR}-{1 + place}",
                 ),
                 section.baud,
                 TURNAROUND_NS,
@@ -128,6 +130,7 @@ class _RoboteqServosType(_OnPorts[RoboteqServosSection], ServosType[RoboteqServo
         self, section: RoboteqServosSection | None, rig: RigSetup, ports: PlantPorts
     ) -> Mapping[str, SimulatedPort]:
         """Only as in the config; which joints are driven is nothing typical."""
+        from drivers.roboteq.simulated import PROCESSOR
         from drivers.roboteq.simulated_servos import RoboteqServoDevice
         from drivers.sim.protocol.line import SimulatedPort
 
@@ -136,7 +139,12 @@ class _RoboteqServosType(_OnPorts[RoboteqServosSection], ServosType[RoboteqServo
         joints = self.motors(section, rig)
         return {
             numbered(self.endpoint, place): SimulatedPort(
-                RoboteqServoDevice(ports.servos, controller.channels, joints.joints, controller.identity),
+                RoboteqServoDevice(
+                    ports.servos,
+                    controller.channels,
+                    joints.joints,
+                    controller.identity or f"{PROCESSOR}-{FIRST_SERVO + place}",
+                ),
                 section.baud,
                 TURNAROUND_NS,
             )

@@ -58,6 +58,7 @@ class RoboteqMotorLayout(ABC):
         names: of all wheels or joints, in the order of every vector.
 
     Attributes:
+        names: see above.
         device: name for people.
         reading: what is read each time: speeds or counts, and the faults.
         at_rest: commands that set both set-points to zero; empty where zero is not at rest.
@@ -73,7 +74,7 @@ class RoboteqMotorLayout(ABC):
     mode: str
 
     def __init__(self, section: RoboteqDrivesSection | RoboteqServosSection, names: Sequence[str]) -> None:
-        self.section = section
+        self.section, self.names = section, tuple(names)
         index: dict[str | None, int] = {name: place for place, name in enumerate(names)}
         self.controllers = tuple(
             RoboteqPort(one.port, (index.get(one.channel_1), index.get(one.channel_2)), one.identity)

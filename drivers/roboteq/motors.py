@@ -4,8 +4,9 @@ A step writes to all ports before it awaits the first answer, so it takes as lon
 
 A cut is `!EX` to all controllers, then set-points at rest, confirmed by the controller's fault flags. In closed loop a
 speed of zero, or a position, would be held; `!EX` switches the output off, with four bytes. `!MG` ends it. It is sent
-only with both set-points at rest, for a running command, and to ask whether an emergency stop is released: the fault
-flags do not tell a pressed button from our own `!EX`, which is therefore ended for one question and sent again.
+only with both set-points at rest, for a running command, and to ask whether an emergency stop is pressed: the fault
+flags do not tell a pressed button from our own `!EX`, which is therefore ended for one question and sent again. That is
+asked after the first cut that is commanded, and while one was seen.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Generic, TypeVar
 from drivers.host import SLICE_S, Alive, Host
 from drivers.interfaces import ControllerState, DeviceError, Health, StopFrames
 from drivers.messages import DriveCommand, DriveSample, JointCommand, JointSample
+from drivers.motor_controllers import for_each, raise_all
 from drivers.roboteq import protocol
 from drivers.roboteq.controller import RELEASE_STOP, RoboteqController, StopState
 from drivers.roboteq.motor_layout import FAULTS, SLOW, STOP, RoboteqMotorLayout
@@ -28,8 +30,8 @@ Command = TypeVar("Command", DriveCommand, JointCommand)
 Sample = TypeVar("Sample", DriveSample, JointSample)
 # A wheel or joint slower than this counts as standing still [rad/s].
 STANDING_RADPS = 0.05
-# How often stopped controllers are asked whether an emergency stop that was seen is released [ns].
-RELEASED_EVERY_NS = 200_000_000
+# How often stopped controllers are asked whether an emergency stop that was seen is still pressed [ns].
+PRESSED_EVERY_NS = 200_000_000
 
 
 class RoboteqMotors(ABC, Generic[Command, Sample]):
@@ -53,7 +55,8 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
         self._taken_ns: deque[int] = deque(maxlen=20)
         self._acknowledged_ns = self._stopped_ns = -1
         self._ran = self._e_stop = False
-        self._released_due_ns = 0
+        self._asked_pressed = False
+        self._pressed_due_ns = 0
         self._sequence = 0
         self._sample: Sample | None = None
         self._command: Command | None = None
@@ -84,11 +87,11 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
         self._todo.clear()
         self._taken_ns.clear()
         self._sample, self._acknowledged_ns, self._stopped_ns = None, -1, -1
-        self._ran = False  # an emergency stop that was seen is not known to be released
+        self._ran = self._asked_pressed = False
         self._disarm()
         try:
-            self._each(RoboteqController.open)
-            self._each(RoboteqController.set_up)
+            for_each(self._controllers, RoboteqController.open)
+            for_each(self._controllers, RoboteqController.set_up)
             self._set_up()
             self._read()
         except DeviceError:
@@ -179,9 +182,9 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
             controller.stop_state is StopState.ZERO for controller in self._controllers
         ):
             self._release_stop()
-        elif self._e_stop and self._is_to_stop() and now_ns >= self._released_due_ns:
-            self._released_due_ns = now_ns + RELEASED_EVERY_NS
-            self._ask_released()
+        elif self._is_to_ask_pressed() and now_ns >= self._pressed_due_ns:
+            self._pressed_due_ns = now_ns + PRESSED_EVERY_NS
+            self._ask_pressed()
         elif self._todo:
             self._todo.popleft()()
         else:
@@ -190,6 +193,9 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
 
     def _is_to_stop(self) -> bool:
         return self._to_zero or self._command is None or self._command.cut
+
+    def _is_to_ask_pressed(self) -> bool:
+        return self._is_to_stop() and (self._e_stop or (self._acknowledged_ns >= 0 and not self._asked_pressed))
 
     def _cut(self) -> None:
         """The next step of stopping, separately for each controller."""
@@ -208,8 +214,8 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
         self._todo.clear()
         self._todo.extend([self._check_release, self._set, self._read])
 
-    def _ask_released(self) -> None:
-        """Look whether an emergency stop that was seen is released; the controllers, all at rest, are cut again."""
+    def _ask_pressed(self) -> None:
+        """Look whether an emergency stop is pressed; the controllers, all at rest, are cut again."""
         self._together([RELEASE_STOP] * len(self._controllers))
         self._check_release()
         self._cut()
@@ -245,6 +251,7 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
     def _check_e_stop(self) -> None:
         """Check for an emergency stop that we did not send."""
         self._e_stop = any(controller.faults & FaultFlag.EMERGENCY_STOP for controller in self._controllers)
+        self._asked_pressed = True
         if self._e_stop:
             self._disarm()
 
@@ -269,16 +276,4 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
                     action(controller, exchange)
                 except DeviceError as error:  # the others are stopped all the same
                     troubles.append(error)
-        if troubles:
-            raise troubles[0]
-
-    def _each(self, action: Callable[[RoboteqController], None]) -> None:
-        """Call for one controller after the other; an error at one does not prevent the others."""
-        troubles: list[DeviceError] = []
-        for controller in self._controllers:
-            try:
-                action(controller)
-            except DeviceError as error:
-                troubles.append(error)
-        if troubles:
-            raise troubles[0]
+        raise_all(troubles)

@@ -11,7 +11,8 @@ from drivers.roboteq.motor_layout import RPM
 from drivers.roboteq.protocol import FaultFlag, MotorFlag, RoboteqCommand
 from drivers.sim.protocol.plant_ports import NEVER_NS, AxlePorts
 
-PROCESSOR = "300-1089-4194303-3758096384-12"
+# Kind and number of a processor, but for the last part, by which two of them differ.
+PROCESSOR = "300-1089-4194303-3758096384"
 
 
 class SimRoboteq(ABC):
@@ -20,7 +21,7 @@ class SimRoboteq(ABC):
     Args:
         settings: its configuration, by name; of each the value, or that of both channels.
         queries: what it reads, by name.
-        identity: kind and number of its processor; "": as one of its kind.
+        identity: kind and number of its processor; "": as one of its kind, with the last part 12.
 
     Attributes:
         pressed: its emergency stop is pressed; takes effect with the next `wake`, and lasts until `!MG` after it.
@@ -28,19 +29,19 @@ class SimRoboteq(ABC):
         motor_flags: flags of both channels that it reports in addition to those of the watchdog.
         script: a MicroBasic script runs, whose commands feed the watchdog; `!R 0` stops it.
         kinds: of faults: status, the flags (`value`) that it reports of a query (`status`), FM of its first channel;
-            script: a script runs; setting: a setting (`name`) has a `value`.
+            script: a script runs; setting: a setting (`name`) has a `value`; identity: its processor is `value`.
         watchdog_ms: how long it runs without a `!` command [ms]; 0: for ever.
         timed_out: the watchdog has stopped the motors.
         stops: end times of commands that stopped both channels [ns], oldest first.
     """
 
-    kinds: tuple[str, ...] = ("status", "script", "setting")
+    kinds: tuple[str, ...] = ("status", "script", "setting", "identity")
 
     def __init__(
         self, settings: dict[str, list[int]], queries: dict[str, Callable[[], tuple[int, ...]]], identity: str
     ) -> None:
         self._settings = {"RWD": [1000], "ECHOF": [0], "BRUN": [0], **settings}
-        self._buffer = b""
+        self._buffer, self._identity = b"", identity or f"{PROCESSOR}-12"
         self._fed_ns: int | None = None  # not before the first command
         self._stopped, self._flags = False, 1
         self.pressed = self.timed_out = self.script = False
@@ -49,7 +50,7 @@ class SimRoboteq(ABC):
         self._queries: dict[str, Callable[[], tuple[int, ...]]] = {
             "FF": lambda: (self.faults | (FaultFlag.EMERGENCY_STOP if self._stopped else 0),),
             "FM": lambda: tuple(flags | (MotorFlag.SAFETY_STOP if self.timed_out else 0) for flags in self.motor_flags),
-            "UID": lambda: tuple(map(int, (identity or PROCESSOR).split("-"))),
+            "UID": lambda: tuple(map(int, self._identity.split("-"))),
             "FS": lambda: (self._flags | (status.SCRIPT_RUNS if self.script else 0),),
             **queries,
         }
@@ -62,6 +63,8 @@ class SimRoboteq(ABC):
         value = how["value"]
         if kind == "setting":
             self._settings[how["name"]] = [value]
+        elif kind == "identity":
+            self._identity = value
         elif how["status"] == status.MOTOR.name:
             self.motor_flags = (value, 0)
         elif how["status"] == status.CONTROLLER.name:

@@ -124,7 +124,13 @@ class SerialLink:
             raise self._gone(error) from error
         self._posted, self._overtaken = request, self.awaits
 
-    def ask(self, request: bytes, missing: Callable[[bytes], int], decode: Callable[[bytes], T]) -> T:
+    def ask(
+        self,
+        request: bytes,
+        missing: Callable[[bytes], int],
+        decode: Callable[[bytes], T],
+        timeout_s: float | None = None,
+    ) -> T:
         """Send a request and decode its answer; retry once if none arrives or it is damaged.
 
         Answers carry no number. So after a damaged answer, and after a successful retry, late bytes are awaited and
@@ -134,6 +140,7 @@ class SerialLink:
             request: all bytes of it.
             missing: least number of bytes still missing from an answer that begins so; 0: it is complete.
             decode: raises BadFrameError for an answer that is damaged or to another request.
+            timeout_s: how long this answer may take; None: as any other.
 
         Raises:
             LinkLostError: no answer twice, or the port is lost.
@@ -145,7 +152,8 @@ class SerialLink:
             self.retries += attempt
             trouble: type[DeviceError]
             try:
-                value = decode(self._exchange(request, missing))
+                timeout_ns = self._timeout_ns if timeout_s is None else round(timeout_s * 1e9)
+                value = decode(self._exchange(request, missing, timeout_ns))
             except BadFrameError as error:
                 trouble, found = DamagedError, str(error)
                 self.errors += 1
@@ -168,18 +176,18 @@ class SerialLink:
         check = f"check cable, power, address and baud rate, and parity ({self.baud}, {self._characters})"
         raise trouble(f"{self.device} on {self.port}: {found}, twice; {check}")
 
-    def _exchange(self, request: bytes, missing: Callable[[bytes], int]) -> bytes:
+    def _exchange(self, request: bytes, missing: Callable[[bytes], int], timeout_ns: int) -> bytes:
         """Raises TimeoutError and LinkLostError."""
         posted, self._posted, self._overtaken = self._posted, b"", False
         try:
             port = self._serial if posted == request and self._serial else self._write(request)
-            until_ns = self._host.now_ns() + self._timeout_ns
+            until_ns = self._host.now_ns() + timeout_ns
             answer, late, self.awaits = b"", False, True
             while (more := missing(answer)) > 0:
                 if len(answer) >= MOST_BYTES:
                     raise TimeoutError(f"no answer in {len(answer)} bytes; another device may be sending here")
                 if late:
-                    waited = f"no answer within {self._timeout_ns * 1e-6:g} ms"
+                    waited = f"no answer within {timeout_ns * 1e-6:.3g} ms"
                     raise TimeoutError(f"{waited}, {len(answer)} bytes of one" if answer else waited)
                 if not answer:
                     self._await(port, more)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from drivers.host import Host
-from drivers.sim.protocol.plant_ports import Analog, CylinderPorts, TakesTimes
+from drivers.sim.protocol.plant_ports import Analog, CylinderPorts, Instrument, TakesTimes
 
 if TYPE_CHECKING:
     from drivers.device_sections import DeviceSection, Role
@@ -26,6 +26,7 @@ class ServerSetup(NamedTuple):
         loads: the slow load channels; None: there are none.
         loads_range_V: their full scale, either sign [V].
         sections: of the config, by role, whose names the channels have; those of other drivers too.
+        instruments: those of motion, by role.
         rig: the `RigSetup` that the sections are part of; None: there is no config.
     """
 
@@ -38,6 +39,7 @@ class ServerSetup(NamedTuple):
     loads: Analog | None = None
     loads_range_V: float = 10.0
     sections: Mapping[Role, DeviceSection] = {}
+    instruments: Mapping[Role, Instrument] = {}
     rig: Any = None
 
 

@@ -14,7 +14,7 @@ from hil.analysis import statistics
 from hil.analysis.campaign import RecordedCampaign, read_campaign
 from hil.analysis.report import drawing
 from hil.analysis.report.answers import source_line
-from hil.analysis.report.groups import FORCE, Trial, doubts, trials_of
+from hil.analysis.report.groups import FORCE, FORCES, Trial, doubts, trials_of
 from hil.analysis.report.make import DoubtedError
 from hil.analysis.statistics import LEVEL, MeanDifference, SampleSpread
 from hil.experiments.drawing import COLOURS
@@ -114,7 +114,8 @@ def draw_comparison(found: Comparison) -> Figure:
         below.set_xlabel("obstacle angle [deg]")
         if ground:
             above.set_title(f"{ground} ground", loc="left", parse_math=False)
-    grid[0, 0].set_ylabel(f"{found.quantity}\nmean, bars: 95 %")
+    words = f"{FORCES[found.quantity]} [N]" if found.quantity in FORCES else found.quantity
+    grid[0, 0].set_ylabel(f"{words}\nmean, bars: 95 %")
     grid[1, 0].set_ylabel("B - A")
     drawing.legend_below(figure, *grid[0, 0].get_legend_handles_labels()[0])
     return figure

@@ -192,7 +192,8 @@ class RealtimeBackend(Backend):
         self._as_given = rig  # the record holds it so, without the ports of a simulated rig
         meta = record_meta(rig, attended=attended)
         if rig.kind == "simulated_wire":
-            progress("starting the simulated rig at the protocol level, which settles on its soil")
+            start = "starting the simulated rig at the protocol level, which settles on its soil"
+            progress(start if endpoints is None else f"using the rig of {endpoints}")
             self._endpoints, self._control = platform.connect(rig, endpoints, stack)
             config = at_endpoints(config, self._endpoints)
         self.shared = shared = RunMemory(folder, config, meta)

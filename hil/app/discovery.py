@@ -149,4 +149,4 @@ def _is_there(connection: Connection, known: Mapping[str, set[str]], only: str |
 
 def _channels(devices: Sequence[IoDevice]) -> set[str]:
     """Names in lower case: they may be written in any case."""
-    return {name.lower() for device in devices for name in (*device.ai, *device.ao, *device.di, *device.do)}
+    return {name.lower() for device in devices for name in (*device.ai, *device.ao, *device.di, *device.do, *device.ci)}

@@ -88,9 +88,9 @@ def open_backend(
     """
     clock = rig.config.clock
     if endpoints and rig.kind != "simulated_wire":
-        raise DeviceError(f"--endpoints {endpoints}: found rig: {rig.kind}; allowed: with rig: simulated_wire")
+        raise DeviceError(f"--endpoints {endpoints}: found rig: {rig.kind}; allowed: --set rig=simulated_wire")
     if endpoints and clock == "lockstep":
-        raise DeviceError(f"--endpoints {endpoints}: found clock: lockstep; allowed: with clock: realtime")
+        raise DeviceError(f"--endpoints {endpoints}: found clock: lockstep; allowed: --clock realtime")
     if rig.kind == "simulated":
         if clock == "lockstep":
             return LockstepBackend(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -161,7 +162,7 @@ def _show(found: DiscoveredDevices) -> None:
             "device", "product", "serial number", "channels", title=f"{driver}, {server.server or 'this computer'}"
         )
         for device in server.devices:
-            channels = "\n".join(map(_span, filter(None, (device.ai, device.ao, device.di, device.do))))
+            channels = "\n".join(map(_span, filter(None, (device.ai, device.ao, device.di, device.do, device.ci))))
             table.add_row(*map(Text, (device.name, device.product, device.serial, channels)))
         show(table)
     if found.network:
@@ -285,7 +286,8 @@ def _show_recovered(run: Path, made: Recovered) -> None:
         write_folded(f"{run / FILE_NAME} is complete now; the file of the killed recorder, if any, is {KILLED}")
     for name, (count, added) in (("ticks", made.ticks), ("samples", made.samples)):
         write_folded(f"{name}: {count}, of them {count - added} from the file and {added} from the rings")
-    write_folded(f"events: {', '.join(made.events) or 'none'}")
+    events = (name if count == 1 else f"{name} ({count} times)" for name, count in Counter(made.events).items())
+    write_folded(f"events: {', '.join(events) or 'none'}")
     write_folded(f"ticks missing (skipped by the clock, or lost): {_in_words(made.ticks_missing)}")
     write_folded(f"blocks of sensor samples missing: {_in_words(made.blocks_missing)}")
     lost = "not known" if made.lost_ms is None else f"{made.lost_ms:.1f} ms"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -333,6 +333,47 @@ def campaign(
     from hil.messages.operator_input import Campaign
 
     send(client, Campaign(do, operator), needs="console" if do == "start" else "lease", hold=hold)
+
+
+@_subcommand()
+def joystick(
+    client: _ClientOptions,
+    device: Annotated[Path, typer.Argument(metavar="DEVICE", help="/dev/input/by-id/...-event-joystick, or a FIFO.")],
+    button: Annotated[str, typer.Option("--button", help="Held to run: trigger, thumb, a, b, tl, tr, ...")] = "trigger",
+    axis: Annotated[
+        list[str] | None,
+        typer.Option("--axis", metavar="NAME=AXIS:MOST", help="Set-point, axis (x, y, ...), value at its end [SI]."),
+    ] = None,
+    rate: Annotated[float, typer.Option("--rate", min=1e-4, help="Largest change of a set-point a second [SI].")] = 0.1,
+    dead_zone: Annotated[float, typer.Option("--dead-zone", min=0.0, max=0.9, help="Share of an axis.")] = 0.1,
+    silent_s: Annotated[float, typer.Option("--silent", min=0.0, help="Stop without an event for so long [s].")] = 10.0,
+) -> None:
+    """Run while a button is held: arm, start, set set-points by axes; stop when it is let go. Until Ctrl-C."""
+    from hil.operator.joystick import AXES, BUTTONS, HoldToRun, Joystick, JoystickError, SetPointAxis
+
+    axes = []
+    for one in axis or ():
+        name, _, rest = one.partition("=")
+        code, _, most = rest.partition(":")
+        try:
+            axes.append(SetPointAxis(name, AXES[code], float(most), rate))
+        except (KeyError, ValueError):
+            raise typer.BadParameter(f"--axis {one}: allowed: NAME=AXIS:MOST, AXIS one of {', '.join(AXES)}") from None
+    if button not in BUTTONS:
+        raise typer.BadParameter(f"--button {button}: allowed: {', '.join(BUTTONS)}")
+    try:
+        stick = Joystick(device, tuple(one.axis for one in axes))
+        complain(f"{stick.name}: hold {button} to run; this program is not an emergency stop")
+        with closing(stick), client.client() as rig:
+            held = HoldToRun(
+                rig, stick, BUTTONS[button], tuple(axes), dead_zone=dead_zone, silent_s=silent_s, report=complain
+            )
+            held.run()
+    except JoystickError as error:
+        complain(str(error))
+        raise typer.Exit(FAULT) from None
+    except KeyboardInterrupt:
+        complain("the joystick is let go")
 
 
 @_subcommand("set")

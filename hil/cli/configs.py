@@ -274,6 +274,55 @@ def export_rover(
         write_folded(f"note: {one}")
 
 
+@rover.command("merge")
+def merge_rover_parts(
+    file: Annotated[
+        Path, typer.Argument(metavar="PARTS.csv", help="A line for each part: body, mass, centre of mass, inertia.")
+    ],
+    axes: Annotated[
+        str, typer.Option("--axes", metavar="X,Y,Z", help="Axes of the CAD programme that point forward, to port, up.")
+    ] = "x,y,z",
+    origin: Annotated[
+        tuple[float, float, float],
+        typer.Option("--origin", metavar="X Y Z", help="Origin of the new frame in that of the programme [m]."),
+    ] = (0.0, 0.0, 0.0),
+    integrals: Annotated[
+        bool, typer.Option("--integrals", help="ixy is the integral of x y, not the tensor's entry, its negative.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Merge parts of a CAD programme to bodies: masses, centres of mass, and inertias as `<inertial>` of a URDF."""
+    from hil.analysis.own_rover.parts import axes_in, merge_parts
+    from hil.experiments.summary_table import columns_table
+    from models.rover.urdf import inertial_text
+
+    with usage_errors(ValueError):
+        bodies = merge_parts(file, axes_in(axes), origin, integrals=integrals)
+    if as_json:
+        print(
+            json.dumps(
+                [
+                    {"body": one.name, "mass_kg": one.mass, "com_m": one.com, "inertia_kgm2": one.inertia,
+                     "products_kgm2": one.products}
+                    for one in bodies
+                ]
+            )
+        )  # fmt: skip
+        return
+    rows = [
+        (
+            one.name,
+            f"{one.mass:.6g}",
+            *(f"{value:.4f}" for value in one.com),
+            *(f"{value:.4g}" for value in one.inertia),
+        )
+        for one in bodies
+    ]
+    show(columns_table(("body", "kg", "x [m]", "y [m]", "z [m]", "Ixx [kg m2]", "Iyy", "Izz"), rows, words=1))
+    for one in bodies:
+        print(f"<!-- {one.name} -->\n{inertial_text(one)}")
+
+
 _PYPROJECT = """[build-system]
 requires = ["setuptools>=80"]
 build-backend = "setuptools.build_meta"
@@ -317,19 +366,20 @@ def init(
 ) -> None:
     """Write a tested package with a driver or an experiment, or the config of a rig, or of a rover with its URDF."""
     if kind in _CONFIGS:
-        _write_config(name, *_CONFIGS[kind])
+        _write_config(kind, name, *_CONFIGS[kind])
     else:
         _write_package(kind, name, _PACKAGES[kind])
 
 
-def _write_config(name: str, shipped: str, command: str) -> None:
+def _write_config(kind: str, name: str, shipped: str, command: str) -> None:
     from hil.config.loading import shipped_files
 
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{,63}", name):
         _refuse(f"{name!r} is no name of a config: allowed: letters, digits, - and _")
     texts = shipped_files(shipped)
     own = {path: str(Path(path).with_stem(name)) for path in texts}
-    pairs = {**own, f"name: {shipped}": f"name: {name}"}
+    begun = f"The {kind} {name}: a copy of {shipped}, to be edited."
+    pairs = {_first_sentence(texts[f"{shipped}.yaml"]): begun, **own, f"name: {shipped}": f"name: {name}"}
     files = {Path(own[path]): _renamed(text, pairs) for path, text in texts.items()}
     write_new(files)
     write_folded(f"wrote {', '.join(map(str, files))}: edit them, then for example `hil {command} {name}.yaml`")

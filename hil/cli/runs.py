@@ -131,6 +131,7 @@ class _ExportFormat(StrEnum):
     mat = "mat"
     mcap = "mcap"
     rrd = "rrd"
+    rosbag2 = "rosbag2"
 
 
 def export(

@@ -80,8 +80,8 @@ def sim(
     Or one simulated DEVICE, for tests of any program in any language: its first line on standard output says where it
     is, and commands on standard input, one JSON object a line, inject faults and read and set its state
     (docs/reference/simulated-devices.md). DEVICE is roboclaw, roboclaw_servos, roboteq, relay_board, regulators,
-    amplifier, encoders, ni_chassis, distance_sensor, imu or motion_capture; --set NAME=VALUE changes one of its
-    settings. A name of both a config and a device is the config.
+    amplifier, encoders, ni_chassis, distance_sensor, imu, motion_capture or total_station; --set NAME=VALUE changes
+    one of its settings. A name of both a config and a device is the config.
     """
     if (device := _device_of(source)) is not None:
         if seed is not None:

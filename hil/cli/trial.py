@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -155,11 +156,15 @@ def run_and_show(config: Config, options: RunOptions, repeat: int = 1) -> None:
     from hil.app.run import run_repeatedly
     from hil.config.rig import Rig
 
-    with usage_errors():
-        outcome = run_repeatedly(
-            Rig(config), repeat, lambda number: folder_of(number) if number else first, progress, options.endpoints,
-            go_on,
-        )  # fmt: skip
+    try:
+        with usage_errors():
+            outcome = run_repeatedly(
+                Rig(config), repeat, lambda number: folder_of(number) if number else first, progress,
+                options.endpoints, go_on,
+            )  # fmt: skip
+    finally:
+        with suppress(OSError):  # of a run that was refused before it had a record nothing is left
+            first.rmdir()
     print_outcome(outcome)
     raise typer.Exit(outcome.exit_code)
 

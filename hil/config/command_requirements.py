@@ -39,6 +39,9 @@ TRACTION = _Requirement(
     "soil, scan, firm or nonsmooth with ground.friction above 0, or rigid with ground.rolling",
     lambda config: not config.ground.glides,
 )
+NO_BRISTLES = _Requirement(
+    "ground.friction_holds", "false: no contact keeps its place", lambda config: not config.ground.friction_holds
+)
 SIMULATED = _Requirement("rig", "simulated or simulated_wire", lambda config: config.rig != "real")
 
 

@@ -114,6 +114,8 @@ def _allowed_but_null(schema: dict[str, Any]) -> str:
         allowed = f"{schema['const']}{note}"
     elif "enum" in schema:
         allowed = " or ".join(map(str, schema["enum"]))
+    elif "discriminator" in schema:
+        allowed = f"a section with {tag(schema)}: {' or '.join(schema['discriminator']['mapping'])}"
     elif "properties" in schema:
         each = [f"one for each {schema['each']}"] if "each" in schema else []
         allowed = f"a section with the keys {', '.join([*schema['properties'], *each])}"

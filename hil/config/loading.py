@@ -94,10 +94,10 @@ def _found(source: str | Path) -> tuple[str, Traversable]:
             return read_text(Path(source), MOST_BYTES), Path(source).parent
     except (OSError, ValueError) as error:
         raise ConfigError(str(source), [Problem("(file)", str(error), "a readable YAML file")]) from None
-    shipped = shipped_configs()
-    if shipped_name(source) in shipped:
-        return shipped[shipped_name(source)], resources.files("rig_configs")
-    allowed = f"a YAML file, or a shipped config{nearest(shipped_name(source), shipped)}"
+    shipped = {file.name: file for file in resources.files("rig_configs").iterdir()}
+    if file := shipped.get(f"{shipped_name(source)}.yaml"):
+        return file.read_text(encoding="utf-8"), resources.files("rig_configs")
+    allowed = f"a YAML file, or a shipped config{nearest(shipped_name(source), shipped_configs())}"
     raise ConfigError(str(source), [Problem("(file)", _what_is_there(Path(source)), allowed)])
 
 

@@ -34,6 +34,7 @@ from hil.messages.layout import Layout
 from models.actuators.drive import Drive, Motor
 from models.actuators.servo import Servo
 from models.contact.compliant import make_compliant_ground
+from models.contact.friction import make_bristles
 from models.contact.laws import make_law
 from models.contact.obstacle import Obstacle
 from models.contact.plate import Plate, make_plate
@@ -68,6 +69,8 @@ from models.wheel.soil import PassivePressure, passive_pressure
 # [s]. Beyond the peak of a soil's shear stress the pull falls by some 300 N s/m for each kilogram of it.
 # A hard body in soil reaches so deep: no wheel comes below it [m].
 _BURIED_M = 2.0
+# Damping over stiffness of friction that holds on the plate [s], as that of ground has by default: an assumption.
+_HOLD_TIME_S = 0.005
 _CARRIAGE_RATE, _CARRIAGE_INTEGRAL_S = 500.0, 0.05
 
 
@@ -313,8 +316,8 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheels: Mapping[str, WheelPr
         gravity=ground.gravity_mps2,
         profile=profile_of(ground),
         impacts=Impacts(ground.friction, ground.restitution, ground.impact_law),
-        hold_stiffness=ground.hold_stiffness_Npm,
-        hold_damping=ground.hold_damping_Nspm,
+        bristles=make_bristles(ground.hold_stiffness_Npm, ground.hold_damping_Nspm),
+        holds=ground.friction_holds,
         plate=_sensed_plate(ground.profile),
     )
 
@@ -348,6 +351,7 @@ def _obstacle(
         grousers=grousers,
         grouser_offset=math.radians(grouser_offset_deg),
         plate=_plate(obstacle.plate, wheels[0].width) if obstacle.plate else None,
+        bristles=None if (hold := obstacle.hold_stiffness_Npm) is None else make_bristles(hold, _HOLD_TIME_S * hold),
         **law._asdict(),
     )
 

@@ -75,11 +75,12 @@ def section_yaml(path: str) -> str:
             place = ".".join(steps[:number]) or "a config"
             raise ValueError(f"{path}: no section; those of {place}: {', '.join(inner) or 'none'}")
         kinds = inner[step]
-    return "\n\n".join("\n".join(_lines(steps[-1:], kind, suffix == "[]")) for suffix, _, kind in kinds)
+    return "\n\n".join("\n".join(_lines(steps, kind, suffix == "[]")) for suffix, _, kind in kinds)
 
 
-def _lines(name: list[str], schema: Schema, listed: bool = False) -> Iterator[str]:
+def _lines(path: list[str], schema: Schema, listed: bool = False) -> Iterator[str]:
     """The lines of a section: its description, its name, and its keys; `listed`: the section is in a list."""
+    name = path[-1:]
     first, _, _ = str(schema["description"]).partition("\n\n")
     yield f"# {' '.join(first.split())}"
     yield from (f"{one}:" for one in name)
@@ -88,11 +89,13 @@ def _lines(name: list[str], schema: Schema, listed: bool = False) -> Iterator[st
         value = resolved(given)
         described = value | given
         if "properties" in value and not value.get("nullable"):
-            yield from (f"{indent}{line}" for line in _lines([key], value))
+            yield from (f"{indent}{line}" for line in _lines([*path, key], value))
             continue
         shown = described.get("const") or default_of(described, key in schema.get("required", ())).strip("`")
         dash = f"{indent[:-2]}- " if listed and not number else indent
-        yield f"{dash}{key}: {shown} # {described.get('description', '')}; {allowed(described)}"
+        has_more = any(kinds_of(value)) and "properties" not in value
+        more = f"; its keys: hil configs --keys {'.'.join([*path, key])}" if has_more else ""
+        yield f"{dash}{key}: {shown} # {described.get('description', '')}; {allowed(described)}{more}"
 
 
 def _shown(value: Any) -> str:

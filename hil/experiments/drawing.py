@@ -140,8 +140,6 @@ def write_figure(figure: Figure, path: Path, title: str, facts: Mapping[str, str
         OSError: it cannot be written.
     """
     import matplotlib as mpl
-    from matplotlib.backends.backend_pdf import FigureCanvasPdf
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     kind = path.suffix.removeprefix(".")
     pairs = [f"{key}={value}" for key, value in facts.items()]
@@ -151,11 +149,9 @@ def write_figure(figure: Figure, path: Path, title: str, facts: Mapping[str, str
     elif kind == "pdf":
         metadata = {"Title": title, "Creator": "rover-hil", "Producer": None, "CreationDate": None}
         metadata["Keywords"] = "; ".join(pairs)
-        FigureCanvasPdf(figure)
     elif kind == "svg":
         metadata = {"Title": title, "Creator": "rover-hil", "Date": None, "Keywords": pairs}
         metadata["Description"] = "; ".join(pairs)
-        FigureCanvasSVG(figure)
     else:
         raise ValueError(f"figure {path.name}: allowed endings: .png, .pdf, .svg")
     with mpl.rc_context(_STYLE), replacing(path) as unfinished:
@@ -339,9 +335,13 @@ def curve_style(form: FigureForm, place: int, **more: Any) -> dict[str, Any]:
 
 
 def legend_above(axes: Axes, form: FigureForm) -> None:
-    """A legend of one panel, above it, where it lies over no line."""
+    """A legend of one panel, above it, where it lies over no line; if its title has no place next to it, over both."""
     style: dict[str, Any] = {"fontsize": form.font(7.5), "handlelength": 1.8, "columnspacing": 1.0, "frameon": False}
-    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1, ncols=4, **style)
+    legend = axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1, ncols=4, **style)
+    title, size, box = axes.get_title(loc="left"), form.font(10.0), legend.get_window_extent()
+    inch = axes.get_figure(root=True).dpi  # type: ignore[union-attr]
+    if box.width + _WIDE_EM * size * len(title) * inch / POINTS_PER_INCH > axes.bbox.width:
+        axes.set_title(title, loc="left", fontsize=size, pad=4.0 + box.height * POINTS_PER_INCH / inch)
 
 
 def draw_limit(axes: Axes, form: FigureForm, at: float, words: str, *, upright: bool = False) -> None:

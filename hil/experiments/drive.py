@@ -29,7 +29,7 @@ from hil.experiments.drawing import (
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.motion_panels import innovation_panel, speed_panel
 from hil.experiments.summary import FieldMeans, finite
-from hil.experiments.summary_table import WHEELS, SummaryKey, inner
+from hil.experiments.summary_table import WHEELS, SummaryKey, inner, quantity
 from hil.messages.layout import Layout
 from hil.messages.operator_input import SetPoint
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
@@ -46,14 +46,19 @@ if TYPE_CHECKING:
 _PANELS = {
     "pull_N": ("Drawbar pull, load cell", "[N]"),
     "speed_mps": ("Forward speed of the rover, twin", "[mm/s]"),
-    "slip": ("Slip, twin; dashed: wanted", "[-]"),
+    "slip": ("Slip, twin", "[-]"),
     "sinkage_m": ("Sinkage, twin", "[mm]"),
     "normal_force_N": ("Wheel normal forces, twin", "[N]"),
     "wheel_speed_radps": ("Wheel speeds, measured", "[rad/s]"),
     "duty": ("Duty of the drives, set", "[-]"),
     "set_speed_radps": ("Wheel speeds, set", "[rad/s]"),
 }
-_WANTED = ("slip_wanted",)  # in the summary
+_WANTED = "slip_wanted"  # in the summary
+
+
+def plot_drive(record: OpenRecord, summary: Mapping[str, Any], run: str, form: FigureForm) -> Figure:
+    """Speeds, slip, sinkage and loads of a drive over time."""
+    return plot_over_time(record, summary, run, form, f"Drive, {quantity(summary.get('way_m'), 'm', 3)}")
 
 
 def plot_over_time(record: OpenRecord, summary: Mapping[str, Any], run: str, form: FigureForm, what: str) -> Figure:
@@ -77,8 +82,9 @@ def plot_over_time(record: OpenRecord, summary: Mapping[str, Any], run: str, for
     slip = drawn[[field for field, *_ in panels].index("slip")]
     low, high = slip.get_ylim()  # at rest slip may be anything
     slip.set_ylim(max(low, -1.05), min(high, 1.05))
-    for wanted in [summary[key] for key in _WANTED if summary.get(key) is not None]:
+    if (wanted := summary.get(_WANTED)) is not None:
         slip.axhline(wanted, color="black", ls="--", lw=form.line(1.0))
+        slip.set_title(f"{slip.get_title(loc='left')}; dashed: wanted", loc="left", fontsize=form.font(10.0))
     for axes in grid.ravel().tolist()[len(panels) : 2 * (rows - bool(layout.instruments))]:
         axes.set_axis_off()
     if layout.instruments:
@@ -133,6 +139,7 @@ class DriveExperiment(Experiment):
     section: ClassVar[type[ExperimentSection]] = DriveConfig
     states = DrivingState
     figure = "drive.png"
+    plotter = "hil.experiments.drive:plot_drive"
     set_points = MappingProxyType({"speed_mps": "m/s", "turn_mps": "m/s"})
     results: ClassVar[Sequence[SummaryKey]] = RESULTS
     steady = True
@@ -222,11 +229,6 @@ class DriveExperiment(Experiment):
             ],
             **super().summarise(run),
         }
-
-    @classmethod
-    def plot(cls, record: OpenRecord, summary: Summary, run: str, form: FigureForm) -> Figure:
-        """Speeds, slip, sinkage and loads over time."""
-        return plot_over_time(record, summary, run, form, f"Drive, {summary.get('way_m') or 0.0:.3f} m")
 
 
 def _means(found: FieldMeans) -> dict[str, Any]:

@@ -83,11 +83,11 @@ def plot_stimulus(record: OpenRecord, summary: Mapping[str, Any], run: str, form
         for joint in range(len(layout.servos)):
             t_s, at = lines["set_servo_angle_rad"][joint]
             plot_line(last, form, t_s, shown[joint] * at, color="black", ls="--", label=None if joint else "set")
-        legend_above(last, form)
         units = " or ".join(
             f"[{unit}]" for unit in sorted({"mm" if n in layout.slides else "deg" for n in layout.servos})
         )
         dress_panel(last, form, "Driven joints", units)
+        legend_above(last, form)
     else:
         plot_line(last, form, *lines["speed_mps"][0], color="black")
         dress_panel(last, form, "Forward speed of the rover, twin", "[mm/s]")

@@ -203,7 +203,7 @@ def quantity(value: Any, unit: str, digits: int, scale: float = 1.0) -> str:
     if value is None or value == []:
         return "-"
     items = value if isinstance(value, list | tuple) else [value]
-    text = ", ".join("-" if item is None else f"{item * scale:.{digits}f}" for item in items)
+    text = ", ".join("-" if item is None else f"{item * scale:z.{digits}f}" for item in items)
     return f"{text} {unit}".rstrip()
 
 

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 # Disk space that the record of a trial and its reserve need [bytes].
 DISK_NEEDED = 200_000_000
 # What to do about a device that does not answer, or sends nothing.
-NO_ANSWER = "check its power, its cable and its port in the config; hil check shows which device does not answer"
+LOOK_AT_IT = "check its power, its cable and its port in the config"
+NO_ANSWER = f"{LOOK_AT_IT}; hil check shows which device does not answer"
 # Beside the servos' own `outside_deg`, so many standard deviations of the encoder's noise and bias.
 _NOISES = 3.0
 

@@ -71,7 +71,11 @@ def dispatch(line: bytes, handlers: Mapping[str, Handler]) -> Answer:
         if not isinstance(command, dict) or command.get("do") not in handlers:
             raise ValueError(f"a command is an object whose `do` is one of {', '.join(sorted(handlers))}")
         return {"ok": True, **handlers[command.pop("do")](command)}
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+    except KeyError as error:
+        return {"ok": False, "error": f"the command needs {_in_words(error)}"}
+    except ValueError as error:
+        return {"ok": False, "error": _in_words(error)}
+    except (TypeError, OverflowError, RecursionError) as error:
         return {"ok": False, "error": f"{type(error).__name__}: {_in_words(error)}"}
 
 

@@ -15,7 +15,7 @@ from hil.ipc.run_memory import LatenessLog
 from hil.processes.lifecycle import WorkerLifecycle
 from hil.realtime import RightsWanted, rights
 from hil.simulator.control_socket import Answer, CommandReader, Handler
-from hil.simulator.memory import CylindersInMemory, SimulatorMemory
+from hil.simulator.memory import CylindersInMemory, InstrumentInMemory, SimulatorMemory
 from hil.simulator.sampled_memory import AnalogInMemory
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class DaqServer:
         sections = {section.role: section for section in (config.devices.sections() if config.devices else ())}
         setup = ServerSetup(
             analogs["daq"], cylinders, range_V, notes.of("daq"), host, network, analogs.get("loads"), loads_range_V,
-            sections, rig_setup(config),
+            sections, {role: InstrumentInMemory(memory, role) for role in memory.readings}, rig_setup(config),
         )  # fmt: skip
         self.server: SimulatedServer = _driver(config.devices).simulated_server(setup)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from drivers.driver_type import RigSetup
 from drivers.host import COMPUTER, Host
 from drivers.registry import BUILT_IN, driver_of
-from drivers.sim.protocol.line import Line, LineFault, OwnFaults, Pty, SimulatedPort, Terminal, serve_lines
+from drivers.sim.protocol.line import Kind, Line, LineFault, OwnFaults, Pty, SimulatedPort, Terminal, serve_lines
 from drivers.sim.protocol.plant_ports import PlantPorts
 from drivers.sim.protocol.udp import UdpTerminal
 from hil.config.rig_setup import rig_setup
@@ -110,8 +110,11 @@ class SerialLines:
 
     def inject_fault(self, command: dict[str, Any]) -> Answer:
         """Disturb the traffic of a line, or start a fault of the device at its end."""
-        line = self._of(command, self.lines)
-        if isinstance(line.device, OwnFaults) and command.get("kind") in line.device.kinds:
+        line, kind = self._of(command, self.lines), command.get("kind")
+        own = line.device.kinds if isinstance(line.device, OwnFaults) else ()
+        if kind not in (kinds := (*get_args(Kind), *own)):
+            raise ValueError(f"kind is one of {', '.join(kinds)}, found {kind!r}")
+        if isinstance(line.device, OwnFaults) and kind in own:
             line.device.inject_fault(command.pop("kind"), command)
         else:
             line.inject_fault(msgspec.convert(command, LineFault))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hil.testing.bench import VirtualBench, distance_sensor, imu, motion_capture
+    from hil.testing.bench import VirtualBench, distance_sensor, imu, motion_capture, total_station
     from hil.testing.modbus import amplifier, encoders, regulators, relay_board
     from hil.testing.motor_controllers import roboclaw, roboclaw_servos, roboteq
     from hil.testing.ni import ni_chassis
@@ -31,6 +31,7 @@ __all__ = [
     "roboclaw",
     "roboclaw_servos",
     "roboteq",
+    "total_station",
 ]
 # For `pytest -p hil.testing`; the entry point names the plug-in itself.
 pytest_plugins = ("hil.testing.plugin",)
@@ -38,7 +39,7 @@ pytest_plugins = ("hil.testing.plugin",)
 _MODULES = {
     name: module
     for module, names in {
-        "bench": "VirtualBench distance_sensor imu motion_capture",
+        "bench": "VirtualBench distance_sensor imu motion_capture total_station",
         "modbus": "amplifier encoders regulators relay_board",
         "motor_controllers": "roboclaw roboclaw_servos roboteq",
         "ni": "ni_chassis",

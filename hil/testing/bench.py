@@ -399,6 +399,20 @@ def imu(*, rate_hz: float = 200.0, baud: int = 115200, bench: Place | None = Non
     return sensor.serve(VectorNavDevice(sensor.reading, baud, DELAY_NS))
 
 
+def total_station(*, rate_hz: float = 5.0, baud: int = 115200, bench: Place | None = None) -> StreamingInstrument:
+    """A simulated Leica total station, until it is closed; the prism is 3 m to the east of it at first.
+
+    Args:
+        rate_hz: distances a second.
+        baud: of the line.
+        bench: where it is; None: this computer, in real time.
+    """
+    from drivers.leica.simulated import LEAST_NS, TotalStation
+
+    station = StreamingInstrument("total_station", POSE[:3], rate_hz, (3.0, 0.0, 0.0), baud, bench)
+    return station.serve(TotalStation(station.reading, LEAST_NS))
+
+
 def motion_capture(*, rate_hz: float = 100.0, bench: Place | None = None) -> StreamingInstrument:
     """A simulated NatNet server with one rigid body, number 1, until it is closed; `path` is its HOST:PORT.
 

@@ -70,6 +70,9 @@ simulated_imu: Fixture[StreamingInstrument] = _device_fixture("imu", "A VectorNa
 simulated_motion_capture: Fixture[StreamingInstrument] = _device_fixture(
     "motion_capture", "A NatNet server on a UDP port of this computer."
 )
+simulated_total_station: Fixture[StreamingInstrument] = _device_fixture(
+    "total_station", "A Leica total station that follows a prism, GeoCOM on a pseudo-terminal."
+)
 
 
 @pytest.fixture

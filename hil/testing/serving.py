@@ -21,7 +21,7 @@ from hil.simulator.control_socket import dispatch
 # Devices that `hil sim` serves, by the name of the function that makes them.
 DEVICES = (
     "roboclaw", "roboclaw_servos", "roboteq", "relay_board", "regulators", "amplifier", "encoders", "ni_chassis",
-    "distance_sensor", "imu", "motion_capture",
+    "distance_sensor", "imu", "motion_capture", "total_station",
 )  # fmt: skip
 # Between two looks whether to end [s].
 _LOOK_S = 0.1

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.checks import Range, problem, refuse
+from models.contact.friction import Bristles, hold_contact
 from models.contact.laws import HERTZ, KELVIN_VOIGT, VISCO_ELASTIC, Law, law_problems, press
 from models.contact.profile_contact import ProfileContact
 from models.contact.rim import rim_contact
@@ -31,15 +32,20 @@ class CompliantGround(NamedTuple):
         friction_speed: sliding speed [m/s] below which friction grows in proportion.
         profile: shape of the ground, with friction that holds, or None: level ground or a slope. It is chosen when a
             step is compiled.
+        bristles: of friction that holds, or None: a wheel that friction alone holds creeps. Also chosen then; their
+            stretch is `GroundContact.shear`, along the ground's axes.
     """
 
     law: Law
     friction: float
     friction_speed: float
     profile: ProfileContact | None = None
+    bristles: Bristles | None = None
 
 
-def make_compliant_ground(law: Law, friction: float = 0.0, friction_speed: float = 0.005) -> CompliantGround:
+def make_compliant_ground(
+    law: Law, friction: float = 0.0, friction_speed: float = 0.005, bristles: Bristles | None = None
+) -> CompliantGround:
     """A checked ground; see CompliantGround.
 
     Raises:
@@ -55,7 +61,7 @@ def make_compliant_ground(law: Law, friction: float = 0.0, friction_speed: float
             problem("friction_speed", friction_speed, Range(0.0, math.inf, "m/s", open_low=True)),
         ],
     )
-    return CompliantGround(law, float(friction), float(friction_speed))
+    return CompliantGround(law, float(friction), float(friction_speed), bristles=bristles)
 
 
 @kernel
@@ -156,6 +162,7 @@ def push_plane(
     contact.sinkage[wheel] = max(depth, 0.0)
     if depth <= 0.0:
         contact.vertical[wheel] = contact.slip[wheel] = contact.pull[wheel] = 0.0
+        contact.shear[wheel, 0] = contact.shear[wheel, 1] = 0.0
         return
     vx, vy, vz = to_ground(terrain, ground, body_velocity(work, body))
     wx, wy, wz = to_ground(terrain, ground, body_spin(work, body))
@@ -166,11 +173,37 @@ def push_plane(
     level = max(np.hypot(ax, ay), 1e-9)
     hx, hy = ay / level, -ax / level
     sliding = (vx + wy * pz - wz * py, vy + wz * px - wx * pz)
-    grip = rub(chain, compliant, ground, body, arm, sliding, force, dt, work)
+    shear, heading = contact.shear[wheel], (hx, hy)
+    contact.pull[wheel] = _pull(
+        compliant.bristles, chain, compliant, ground, body, arm, sliding, heading, force, dt, shear, work
+    )
     rolling = radius * (wx * ax + wy * ay + wz * az)
     forward = hx * vx + hy * vy
     contact.slip[wheel] = (rolling - forward) / max(abs(rolling), abs(forward), compliant.friction_speed)
-    contact.pull[wheel] = -grip * (hx * sliding[0] + hy * sliding[1])
+
+
+@kernel
+def _pull(
+    bristles: Bristles | None,
+    chain: Chain,
+    compliant: CompliantGround,
+    ground: tuple[Direction, Direction, Direction],
+    body: int,
+    arm: Direction,
+    sliding: tuple[float, float],
+    heading: tuple[float, float],
+    force: float,
+    dt: float,
+    shear: FloatArray,
+    work: Workspace,
+) -> float:
+    """Add the friction of a wheel to work as `rub` does, or with bristles; gives its part along the heading [N]."""
+    if bristles is None:  # decided at compile time
+        grip = rub(chain, compliant, ground, body, arm, sliding, force, dt, work)
+        return -grip * (heading[0] * sliding[0] + heading[1] * sliding[1])
+    along, limit = (ground[0], ground[1]), compliant.friction * force
+    ahead, left = hold_contact(chain, bristles, shear, body, along, arm, sliding, limit, dt, work)
+    return -(heading[0] * ahead + heading[1] * left)
 
 
 @kernel

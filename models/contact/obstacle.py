@@ -8,7 +8,20 @@ from typing import NamedTuple
 import numpy as np
 
 from models.checks import Range, problem, refuse
-from models.contact.contact_points import ARM, COLUMNS, COSINE, DEPTH, LEAN, ONSET_RATE, POINTS, RATE, SHARE, SINE
+from models.contact.contact_points import (
+    ARM,
+    COLUMNS,
+    COSINE,
+    DEPTH,
+    LEAN,
+    ONSET_RATE,
+    POINTS,
+    RATE,
+    SHARE,
+    SINE,
+    STRETCH,
+)
+from models.contact.friction import Bristles, hold_contact
 from models.contact.laws import HUNT_CROSSLEY, Law, law_force, law_problems
 from models.contact.legs import grouser_tip, leg_deflection, relaxed
 from models.contact.plate import Plate, has_plate, nearest_plane, plate_problems, reached, seen_by_sensors
@@ -27,7 +40,7 @@ class Obstacle(NamedTuple):
     """The plane through (foot, 0, 0), inclined to its ground, its contact law, and the wheels and legs that hit it.
 
     Friction is Coulomb's, along the plate and against sliding: mu times the normal force above `friction_speed`, in
-    proportion to the sliding speed below it. It has no static branch: held by friction alone, a wheel creeps.
+    proportion to the sliding speed below it. So a wheel that friction alone holds creeps, unless there are bristles.
 
     Attributes:
         angle: beta [rad], inclination to the ground.
@@ -47,6 +60,8 @@ class Obstacle(NamedTuple):
         plate: where the plane ends; None: nowhere. It is chosen when a step is compiled, as the ground is.
         stand: the ground on which it stands before each wheel, in whose axes `angle`, `foot` and `plate` are;
             None: level ground, also chosen then.
+        bristles: of friction that holds at each point of a wheel (models.contact.friction); None: it does not. Also
+            chosen then.
     """
 
     angle: float
@@ -65,6 +80,7 @@ class Obstacle(NamedTuple):
     plate: Plate | None = None
     leg_backlash: float = 0.0
     stand: Stand = None
+    bristles: Bristles | None = None
 
 
 def check_obstacle(obstacle: Obstacle) -> None:
@@ -103,7 +119,7 @@ class ObstacleContact(NamedTuple):
         wrench: (hitting wheels, 6) force [N] on the wheel as the step applies it, with friction at its start, and
             moment about the wheel's centre [N m], world axes.
         deflection: of each leg along the plate's normal [m].
-        contact_points: (wheels, 2, 8) of each, columns as in models.contact.contact_points. A smooth wheel has only
+        contact_points: (wheels, 2, COLUMNS) of each, columns of models.contact.contact_points. A smooth wheel has only
             point 0; a grouser keeps its point, 0 or 1, while it is one of the two.
     """
 
@@ -158,13 +174,16 @@ def push_obstacle(
     contact.point[wheel, 1] = cosine * (x + arm[0]) + sine * (z + arm[2])
     if depth <= 0.0:
         contact_points[0, ONSET_RATE] = contact.force[wheel] = contact.drag[wheel] = 0.0
+        contact_points[0, STRETCH] = contact_points[0, STRETCH + 1] = 0.0
         return
     velocity, spin = _motion(obstacle, wheel, body, work)
     rate = _approach(chain.crown, velocity, spin, arm, sine, cosine)
     contact_points[0, ONSET_RATE] = _onset(contact_points[0, ONSET_RATE], rate)
     contact.force[wheel] = force = law_force(law, depth, rate, contact_points[0, ONSET_RATE])
-    wrench = contact.wrench[wheel]
-    contact.drag[wheel] = _press(chain, obstacle, wheel, sine, cosine, velocity, spin, arm, force, dt, work, wrench)
+    stretch, wrench = contact_points[0, STRETCH:], contact.wrench[wheel]
+    contact.drag[wheel] = _press(
+        chain, obstacle, wheel, sine, cosine, velocity, spin, arm, force, dt, stretch, work, wrench
+    )
 
 
 @kernel
@@ -209,12 +228,14 @@ def _press(
     arm: tuple[float, float, float],
     force: float,
     dt: float,
+    stretch: FloatArray,
     work: Workspace,
     wrench: FloatArray,
 ) -> float:
     """Apply a normal force [N] and its friction to one point of a wheel; gives that on the plate, up along it [N].
 
-    `wrench` (6,) of the wheel, force and moment about its centre, world axes, is increased by what is applied.
+    `stretch` (2,) is that of the point's bristles [m]. `wrench` (6,) of the wheel, force and moment about its centre,
+    world axes, is increased by what is applied.
     """
     vx, vy, vz = velocity
     wx, wy, wz = spin
@@ -222,21 +243,44 @@ def _press(
     # sliding of the contact point: up the plane and across
     px, py, pz = vx + wy * az - wz * ay, vy + wz * ax - wx * az, vz + wx * ay - wy * ax
     up = cosine * px + sine * pz
-    grip = obstacle.friction * force / max(np.hypot(up, py), obstacle.friction_speed)
     stand, body = obstacle.stand, chain.wheel_body[wheel]
     none, start, arm = (0.0, 0.0, 0.0), 5 + body, out_of(stand, wheel, arm)
     project(chain, work, body, out_of(stand, wheel, (-sine * force, 0.0, cosine * force)), none, arm, work.row)
     add_scaled(chain.speed_parent, work.rhs, work.row, start, 1.0)  # friction, steep in speed, enters implicitly:
-    project(chain, work, body, out_of(stand, wheel, (cosine, 0.0, sine)), none, arm, work.row)
-    add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, -grip * up, grip * dt)
-    project(chain, work, body, out_of(stand, wheel, (0.0, 1.0, 0.0)), none, arm, work.row)
-    add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, -grip * py, grip * dt)
+    along = out_of(stand, wheel, (cosine, 0.0, sine)), out_of(stand, wheel, (0.0, 1.0, 0.0))
+    grip, up, py = _rub(obstacle.bristles, chain, obstacle, stretch, body, along, arm, (up, py), force, dt, work)
     push = out_of(stand, wheel, (-sine * force - cosine * grip * up, -grip * py, cosine * force - sine * grip * up))
     moment = cross(arm, push)
     for a in range(3):
         wrench[a] += push[a]
         wrench[3 + a] += moment[a]
     return grip * up
+
+
+@kernel
+def _rub(
+    bristles: Bristles | None,
+    chain: Chain,
+    obstacle: Obstacle,
+    stretch: FloatArray,
+    body: int,
+    along: tuple[Direction, Direction],
+    arm: Direction,
+    sliding: tuple[float, float],
+    force: float,
+    dt: float,
+    work: Workspace,
+) -> tuple[float, float, float]:
+    """Add the friction at a point to work; gives a factor and what it multiplies to be the resistance [N]."""
+    if bristles is not None:  # decided at compile time
+        limit = obstacle.friction * force
+        up, across = hold_contact(chain, bristles, stretch, body, along, arm, sliding, limit, dt, work)
+        return 1.0, up, across
+    grip = obstacle.friction * force / max(np.hypot(sliding[0], sliding[1]), obstacle.friction_speed)
+    for k in range(2):
+        project(chain, work, body, along[k], (0.0, 0.0, 0.0), arm, work.row)
+        add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, 5 + body, -grip * sliding[k], grip * dt)
+    return grip, sliding[0], sliding[1]
 
 
 @kernel
@@ -264,6 +308,7 @@ def _push_points(
     if deepest <= 0.0:
         for i in range(points):
             contact_points[i, ONSET_RATE] = contact_points[i, SHARE] = 0.0
+            contact_points[i, STRETCH] = contact_points[i, STRETCH + 1] = 0.0
         if compliance > 0.0:  # the leg relaxes
             before = contact.deflection[wheel]
             contact.deflection[wheel] = relaxed(compliance, obstacle.leg_damping, obstacle.leg_backlash, before, dt)
@@ -296,8 +341,10 @@ def _push_points(
         contact.force[wheel] += force
         across += force * (centre[1] + arm[1])
         along += force * (cosine * (centre[0] + arm[0]) + sine * (centre[2] + arm[2]))
-        drag = _press(chain, obstacle, wheel, sine, cosine, velocity, spin, arm, force, dt, work, contact.wrench[wheel])
-        contact.drag[wheel] += drag
+        contact.drag[wheel] += _press(
+            chain, obstacle, wheel, sine, cosine, velocity, spin, arm, force, dt, contact_points[i, STRETCH:], work,
+            contact.wrench[wheel],
+        )  # fmt: skip
     if contact.force[wheel] > 0.0:
         contact.point[wheel, 0] = across / contact.force[wheel]
         contact.point[wheel, 1] = along / contact.force[wheel]

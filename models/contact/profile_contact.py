@@ -1,30 +1,23 @@
-"""Wheels on a hard profile by a contact law, with friction that holds.
+"""Wheels on a hard profile by a contact law, with friction that holds (models.contact.friction).
 
-A wheel that stands below the limit of friction does not creep. A wheel touches the profile in up to three places
-(models.terrain.profile): faces and edges. Each has a normal force by the law of the ground, and a spring and a damper
-along the surface that a sliding wheel drags along, as bristles do:
-
-    friction = k s + c u,   at most mu N;   ds/dt = u while it is below, and k s is never above mu N,
-
-with the sliding velocity u of the contact point. Below mu N the wheel stands still at s = T/k under a tangential force
-T. The energy of the spring is lost where mu N falls below k s; none is made.
+A wheel touches the profile in up to three places (models.terrain.profile): faces and edges. Each has a normal force by
+the law of the ground, and its own bristles.
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
-from models.checks import Range, problem, refuse
+from models.checks import refuse
+from models.contact.friction import Bristles, hold_contact
 from models.contact.laws import Law, press
 from models.contact.obstacle import ObstacleContact
 from models.contact.wheel_slots import GroundContact
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.dynamics import Workspace
-from models.rover.factor import add_sliding
-from models.rover.points import Direction, axle, body_position, body_spin, body_velocity, cross, dot, project
+from models.rover.points import Direction, axle, body_position, body_spin, body_velocity, cross, dot
 from models.rover.reduction import Chain
 from models.rover.rover import Rover
 from models.terrain.profile import COLUMNS, FACE, GAP, MOST_TOUCHED, NORMAL_X, NORMAL_Z, Profile, touched
@@ -59,11 +52,11 @@ class ProfileContact(NamedTuple):
 
     Attributes:
         profile: the line, with its friction.
-        stiffness: k of friction, of each contact [N/m].
-        damping: c of it [N s/m].
+        bristles: of each contact.
         place: (MOST_TOUCHED, COLUMNS) scratch, of one wheel.
         face: (wheels, MOST_TOUCHED) which face each contact of the newest step was on, or NOWHERE.
-        stretch: (wheels, MOST_TOUCHED, 2) s of each at the beginning of that step: along the profile, and to port [m].
+        stretch: (wheels, MOST_TOUCHED, 2) of each one's bristles at the beginning of that step: along the profile, and
+            to port [m].
         before: (MOST_TOUCHED, 2) scratch.
         face_before: (2, MOST_TOUCHED) scratch.
         sensed: the plate on force sensors, or None. It is chosen when a step is compiled.
@@ -71,8 +64,7 @@ class ProfileContact(NamedTuple):
     """
 
     profile: Profile
-    stiffness: float
-    damping: float
+    bristles: Bristles
     place: FloatArray
     face: IntArray
     stretch: FloatArray
@@ -85,28 +77,17 @@ class ProfileContact(NamedTuple):
 def make_profile_contact(
     rover: Rover,
     profile: Profile,
-    stiffness: float,
-    damping: float,
+    bristles: Bristles,
     sensed: SensedFace | None = None,
     in_soil: bool = False,
 ) -> ProfileContact:
-    """Allocate for a rover, with k [N/m] and c [N s/m] of friction.
-
-    Raises:
-        ValueError: k is not above 0, c is below 0, or the rims are not straight.
-    """
-    refuse(
-        "profile",
-        [
-            problem("stiffness", stiffness, Range(0.0, math.inf, "N/m", open_low=True)),
-            problem("damping", damping, Range(0.0, math.inf, "N s/m")),
-            None if rover.chain.crown is None else "wheels have crowned rims, allowed on a profile: straight ones",
-        ],
-    )
+    """Allocate for a rover; raises ValueError: its rims are not straight."""
+    crowned = rover.chain.crown is not None
+    refuse("profile", ["wheels have crowned rims, allowed on a profile: straight ones" if crowned else None])
     wheels = len(rover.wheel_names)
     face = np.full((wheels, MOST_TOUCHED), NOWHERE, np.int64)
     return ProfileContact(
-        profile, float(stiffness), float(damping), np.zeros((MOST_TOUCHED, COLUMNS)), face,
+        profile, bristles, np.zeros((MOST_TOUCHED, COLUMNS)), face,
         np.zeros((wheels, MOST_TOUCHED, 2)), np.zeros((MOST_TOUCHED, 2)),
         np.zeros((2, MOST_TOUCHED), np.int64), sensed, in_soil,
     )  # fmt: skip
@@ -147,7 +128,10 @@ def push_on_profile(
         turning = cross(spin, arm)
         ahead = nz * (velocity[0] + turning[0]) - nx * (velocity[2] + turning[2])
         limit = hard.profile.friction[int(hard.place[i, FACE])] * force
-        held = _hold(chain, hard, wheel, i, body, normal, arm, (ahead, velocity[1] + turning[1]), limit, dt, work)
+        held, _ = hold_contact(
+            chain, hard.bristles, hard.stretch[wheel, i], body, ((nz, 0.0, -nx), (0.0, 1.0, 0.0)), arm,
+            (ahead, velocity[1] + turning[1]), limit, dt, work,
+        )  # fmt: skip
         contact.vertical[wheel] += nz * force + nx * held
         contact.pull[wheel] += nx * force - nz * held
         contact.sinkage[wheel] = max(contact.sinkage[wheel], depth)
@@ -209,7 +193,8 @@ def _bear(
 @kernel
 def _slowest(hard: ProfileContact, limit: float) -> float:
     """Speed [m/s] below which slip means nothing: where friction at its limit [N] is the damper's alone, or 1 mm/s."""
-    return max(limit / hard.damping if hard.damping > 0.0 else 0.0, 1e-3)
+    damping = hard.bristles.damping
+    return max(limit / damping if damping > 0.0 else 0.0, 1e-3)
 
 
 @kernel
@@ -232,35 +217,3 @@ def _follow(hard: ProfileContact, wheel: int, count: int) -> None:
                     for k in range(2):
                         hard.stretch[wheel, i, k] = hard.before[old, k]
                     given[i], known[old] = old, NOWHERE
-
-
-@kernel
-def _hold(
-    chain: Chain,
-    hard: ProfileContact,
-    wheel: int,
-    which: int,
-    body: int,
-    normal: Direction,
-    arm: Direction,
-    sliding: tuple[float, float],
-    limit: float,
-    dt: float,
-    work: Workspace,
-) -> float:
-    """Add the friction of one contact, implicitly, and stretch it; gives its force back along the profile [N]."""
-    stretch, k, slope = hard.stretch[wheel, which], hard.stiffness, hard.damping + dt * hard.stiffness
-    stretch[0] += dt * sliding[0]  # of the step before: its speeds at its end
-    stretch[1] += dt * sliding[1]
-    pulled = k * np.hypot(stretch[0], stretch[1])
-    if pulled > limit:
-        stretch[0] *= limit / pulled
-        stretch[1] *= limit / pulled
-    ahead, aside = k * stretch[0] + slope * sliding[0], k * stretch[1] + slope * sliding[1]
-    share = min(limit / max(np.hypot(ahead, aside), 1e-12), 1.0)
-    none, along = (0.0, 0.0, 0.0), (normal[2], 0.0, -normal[0])
-    project(chain, work, body, along, none, arm, work.row)
-    add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, 5 + body, -share * ahead, share * slope * dt)
-    project(chain, work, body, (0.0, 1.0, 0.0), none, arm, work.row)
-    add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, 5 + body, -share * aside, share * slope * dt)
-    return share * ahead

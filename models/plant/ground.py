@@ -11,6 +11,7 @@ import numpy as np
 
 from models.contact.compliant import CompliantGround
 from models.contact.constraints import RigidGround, make_rigid_ground
+from models.contact.friction import Bristles
 from models.contact.ground import Ground
 from models.contact.linear_stresses import LinearStresses
 from models.contact.nonsmooth import HardContacts, make_hard_contacts
@@ -105,8 +106,8 @@ class GroundParameters:
             begins. On soil a body of firm ground that stands in it: its first face lies below. None: none.
         mesh: triangles in place of a slope, kind firm; None: none.
         impacts: of kind nonsmooth.
-        hold_stiffness: k of friction on a profile [N/m], see models.contact.profile_contact.
-        hold_damping: c of it [N s/m].
+        bristles: of friction that holds, on a profile, and on other firm ground if `holds`.
+        holds: whether friction of firm ground without a profile holds a wheel; not on a mesh.
         plate: on force sensors, in a face of the profile, kind firm; None: none.
         regions: of other soil, kind soil; not with ruts, and not under flexible wheels.
         gravity: downwards [m/s^2].
@@ -133,8 +134,8 @@ class GroundParameters:
     profile: Profile | None = None
     mesh: TriangleMesh | None = None
     impacts: Impacts | None = None
-    hold_stiffness: float = 0.0
-    hold_damping: float = 0.0
+    bristles: Bristles | None = None
+    holds: bool = False
     plate: SensedPlate | None = None
 
     def terrain_under(self, wheels: int) -> Terrain:
@@ -192,12 +193,14 @@ class GroundParameters:
 
     def _firm(self, rover: Rover) -> CompliantGround:
         if self.profile is None:
-            return self.compliant
+            return self.compliant._replace(bristles=self.bristles if self.holds else None)
+        if self.bristles is None:
+            raise ValueError("ground: bristles is None, allowed with a profile: those of its friction")
         in_soil = self.kind == "soil"
         if not in_soil or self.relief is None:
             self._stands_alone()
         sensed = self.sensed_under(rover)
-        held = make_profile_contact(rover, self.profile, self.hold_stiffness, self.hold_damping, sensed, in_soil)
+        held = make_profile_contact(rover, self.profile, self.bristles, sensed, in_soil)
         return self.compliant._replace(profile=held)
 
     def sensed_under(self, rover: Rover) -> SensedFace | None:

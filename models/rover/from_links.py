@@ -19,6 +19,7 @@ from models.rover.links import (
     Shape,
     added_to,
     carriers,
+    join_masses,
     limits_in_words,
     place_links,
     refuse,
@@ -269,17 +270,11 @@ class _Import:
 
     def _merged(self, names: Sequence[str], origin: FloatArray, raised: FloatArray) -> Body:
         """Links that are fixed to each other, as a wheel with all that is on it, as one body."""
-        parts = [(*self._mass_properties(name), self.placed[name].origin + raised - origin) for name in names]
-        if len(parts) == 1:
-            mass, com, inertia, place = parts[0]
-            return _body(names[0], mass, com + place, inertia, None)
-        mass = math.fsum(part[0] for part in parts)
-        com = sum((m * (c + place) for m, c, _, place in parts), np.zeros(3)) / mass
-        inertia = np.zeros((3, 3))
-        for m, c, own, place in parts:
-            arm = c + place - com
-            inertia += own + m * (arm @ arm * np.eye(3) - np.outer(arm, arm))
-        return _body(names[0], mass, com, inertia, None)
+        parts = []
+        for name in names:
+            mass, com, inertia = self._mass_properties(name)
+            parts.append((mass, com + (self.placed[name].origin + raised - origin), inertia))
+        return make_body(names[0], *join_masses(parts), None)
 
     def _outer_box(self, name: str, com: FloatArray) -> Vector | None:
         """Sides of the box that meets the ground if the rover turns over."""
@@ -386,13 +381,14 @@ class _Import:
 def _sound(link: Link) -> bool:
     """Whether a rigid body can have its inertia; whether it can have its mass is said elsewhere."""
     try:
-        _body(link.name, abs(link.mass or 1.0), link.com, link.inertia, None)
+        make_body(link.name, abs(link.mass or 1.0), link.com, link.inertia, None)
     except ValueError:
         return False
     return True
 
 
-def _body(name: str, mass: float, com: FloatArray, inertia: FloatArray, size: Vector | None) -> Body:
+def make_body(name: str, mass: float, com: FloatArray, inertia: FloatArray, size: Vector | None) -> Body:
+    """A body [kg, m, kg m^2] by its inertia (3, 3), without products that are rounding; raises ValueError as `Body`."""
     xx, yy, zz = (float(inertia[i, i]) for i in range(3))
     products = [float(inertia[i, j]) for i, j in ((0, 1), (0, 2), (1, 2))]
     noise = 1e-14 * (xx + yy + zz)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -298,3 +299,21 @@ def place_links(linked: LinkedRover, carrier: dict[str, LinkJoint]) -> tuple[dic
     if lost:
         raise ValueError(f"joints close a loop: {', '.join(lost[:5])}, allowed: every link carried by {roots[0]}")
     return placed, order
+
+
+def join_masses(parts: Sequence[tuple[float, FloatArray, FloatArray]]) -> tuple[float, FloatArray, FloatArray]:
+    """Mass, centre of mass and inertia of parts that are one body, by Steiner (MacMahon 2016 (4.4)-(4.5)).
+
+    Args:
+        parts: of each the mass [kg], the centre of mass (3,) [m], and the inertia (3, 3) about it [kg m^2]; all in one
+            frame.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    mass = math.fsum(part[0] for part in parts)
+    com: FloatArray = sum((one * place for one, place, _ in parts), np.zeros(3)) / mass
+    inertia = np.zeros((3, 3))
+    for one, place, own in parts:
+        arm = place - com
+        inertia += own + one * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    return mass, com, inertia

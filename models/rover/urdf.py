@@ -49,15 +49,27 @@ def to_urdf(tree: Tree, *, whole: bool = False) -> str:
     return ElementTree.tostring(robot, encoding="unicode")
 
 
+def inertial_text(body: Body) -> str:
+    """Element <inertial> of a link whose frame is the body's."""
+    link = ElementTree.Element("link")
+    _add_inertial(link, body)
+    ElementTree.indent(link[0])
+    return ElementTree.tostring(link[0], encoding="unicode").rstrip()
+
+
 def _link(robot: ElementTree.Element, body: Body) -> ElementTree.Element:
     link = ElementTree.SubElement(robot, "link", name=body.name)
+    _add_inertial(link, body)
+    return link
+
+
+def _add_inertial(link: ElementTree.Element, body: Body) -> None:
     inertial = ElementTree.SubElement(link, "inertial")
     ElementTree.SubElement(inertial, "origin", xyz=_numbers(body.com), rpy="0 0 0")
     ElementTree.SubElement(inertial, "mass", value=repr(body.mass))
     xx, yy, zz = (repr(moment) for moment in body.inertia)
     xy, xz, yz = (repr(product) if product else "0" for product in body.products)
     ElementTree.SubElement(inertial, "inertia", ixx=xx, iyy=yy, izz=zz, ixy=xy, ixz=xz, iyz=yz)
-    return link
 
 
 def _box(link: ElementTree.Element, body: Body) -> None:

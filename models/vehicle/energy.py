@@ -8,6 +8,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation
 
+from models.contact.contact_points import ARM, STRETCH
 from models.contact.ground import wheel_of
 from models.contact.laws import Law
 from models.contact.profile_contact import ProfileContact
@@ -50,7 +51,7 @@ class Energies(NamedTuple):
     Attributes:
         kinetic: of all bodies.
         potential: of the weight.
-        contact: stored in plate and legs.
+        contact: stored in plate and legs, and in friction on the plate that holds.
         stops: stored in the stops of the suspension joints.
         body: stored in the ground under the main body, where the rover lies on it.
         ground: stored in the ground under the wheels: soil's normal force is a function of sinkage while it has no
@@ -134,10 +135,11 @@ class EnergyMeter:
         joule, state = self.ledger.joule, self._state
         kinetic, potential = motion_energy(self._rover.chain, self._vehicle.gravity, state.q, state.v, self.ledger.work)
         ground, stops, body, springs = self._ground(), self._stops(), self._body(), self._springs()
+        held = self._held_on_plate()
         return Energies(
             kinetic=kinetic,
             potential=potential,
-            contact=float(joule[CONTACT_STORED]),
+            contact=float(joule[CONTACT_STORED]) + held,
             stops=stops,
             body=body,
             ground=ground,
@@ -147,7 +149,7 @@ class EnergyMeter:
             gear=-float(joule[GEAR]),
             cut_drives=-float(joule[DRAG]),
             contact_loss=float(joule[CONTACT_LOSS]),
-            plate_friction=-float(joule[FRICTION]),
+            plate_friction=-float(joule[FRICTION]) - held,
             stop_loss=-float(joule[STOP]) - (stops - self._first_stops),
             body_loss=-float(joule[LYING]) - (body - self._first_body),
             ground_loss=-float(joule[SOIL]) - (ground - self._first_ground),
@@ -164,9 +166,19 @@ class EnergyMeter:
         if compliant is None:
             return stored
         if (hard := compliant.profile) is None:
-            return stored + float(_spring_energy(compliant.law, self._depths()).sum())
-        held = 0.5 * hard.stiffness * float((hard.stretch**2).sum())
+            stored += float(_spring_energy(compliant.law, self._depths()).sum())
+            k = 0.0 if compliant.bristles is None else compliant.bristles.stiffness
+            return stored + 0.5 * k * float((self._state.ground.shear[:, :2] ** 2).sum())
+        held = 0.5 * hard.bristles.stiffness * float((hard.stretch**2).sum())
         return stored + float(_spring_energy(compliant.law, self._depths_on(hard)).sum()) + held
+
+    def _held_on_plate(self) -> float:
+        """Energy stored in friction on the plate that holds [J]."""
+        obstacle = self._vehicle.obstacle
+        if obstacle is None or obstacle.bristles is None:
+            return 0.0
+        stretch = self._state.obstacle.contact_points[:, :, STRETCH:ARM]
+        return 0.5 * obstacle.bristles.stiffness * float((stretch**2).sum())
 
     def _stops(self) -> float:
         """Energy stored in the stops of the joints [J]."""

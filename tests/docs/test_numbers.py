@@ -69,6 +69,7 @@ def test_numbers_of_the_tutorial_are_those_of_its_commands(pages):
         assert picture.info["Title"].endswith(f"peak {first['peak_force_N']:.1f} N")  # else copy that of `make trial`
 
 
+@pytest.mark.soak
 def test_peak_forces_of_the_page_are_those_of_the_first_five_seeds(pages):
     words = r"seeds 1-5: contact force of both wheels; of the instrumented .* \| (\d+)-(\d+); (\d+)-(\d+) N"
     found = re.search(words, pages["docs/benchmarks/physics.md"])
@@ -85,6 +86,7 @@ def test_the_run_of_the_page_tutorial_takes_as_long_as_it_says(pages):
     assert round(summary("trial.start_distance_m=1.5")["impact_time_s"]) == int(found[1])
 
 
+@pytest.mark.soak
 def test_peaks_on_each_ground_are_those_of_the_page(pages):
     words = r"At 60 degrees, seed 1, both wheels: (\d+) N on soil, (\d+) firm, (\d+) rigid, (\d+) none\."
     found = re.search(words, pages["docs/explanation/contact.md"])

@@ -12,12 +12,12 @@ def script(reproducing):
     return outside_contacts
 
 
-@pytest.mark.slow
-def test_contacts_of_mujoco_on_level_ground_give_our_drive(script, monkeypatch, pages):
-    scene = script.SCENES["level soil"]._replace(for_s=0.1)
-    monkeypatch.setitem(script.SCENES, "level soil", scene)
+@pytest.mark.soak
+def test_contacts_of_mujoco_on_a_slope_give_our_drive(script, monkeypatch, pages):
+    scene = script.SCENES["slope of 10 degrees"]._replace(for_s=0.1)
+    monkeypatch.setitem(script.SCENES, "slope of 10 degrees", scene)
     monkeypatch.setitem(script.DETECTORS, "Bullet", None)
-    ours, *rows = script.rows(["level soil"])
+    ours, *rows = script.rows(["slope of 10 degrees"])
     by_mujoco = [row for row in rows if "MuJoCo" in row]
     assert len(by_mujoco) == 3
     for row in by_mujoco:

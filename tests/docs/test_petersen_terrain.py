@@ -24,7 +24,7 @@ def table(page):
     return page.partition("<!-- petersen_terrain -->")[2].partition("<!-- end -->")[0].strip().splitlines()[2:]
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_both_simulations_come_to_what_the_page_says(tmp_path, pages, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))  # the script adds a folder
     monkeypatch.setattr(sys, "argv", [SCRIPT.name, "--out", str(tmp_path)])

@@ -20,19 +20,11 @@ def data():
     return json.loads((FOLDER / "macmahon.json").read_text(encoding="utf-8"))
 
 
-# Sections of further trials, which `make soak PART=faults` makes too; those of the laboratory are here at once.
-OF_TRIALS = ("strain_gauges", "push", "releases")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("left_out", [OF_TRIALS, pytest.param((), marks=pytest.mark.soak)], ids=["part", "all"])
-def test_simulated_impacts_and_trials_come_to_what_the_data_file_says(tmp_path, pages, capsys, monkeypatch, left_out):
+@pytest.mark.soak
+def test_simulated_impacts_and_trials_come_to_what_the_data_file_says(tmp_path, pages, capsys):
     """Points of every figure are computed; the pictures show these only."""
     import macmahon
 
-    sections = [section for section in macmahon.SECTIONS if section.__name__ not in left_out]
-    assert len(sections) + len(left_out) == len(macmahon.SECTIONS)
-    monkeypatch.setattr(macmahon, "SECTIONS", sections)
     assert macmahon.main(["--quick", "--out", str(tmp_path)]) == 0, capsys.readouterr().out
     made = {path.stem: path for path in (tmp_path / "docs" / "images").iterdir()}
     page = pages["docs/reproduce/macmahon.md"]
@@ -48,14 +40,13 @@ def test_simulated_impacts_and_trials_come_to_what_the_data_file_says(tmp_path, 
         "reproduce_walking",
         "reproduce_xu_",
     )
-    of_others = {f"reproduce_{name}" for name in left_out} | {name for name in there if name.startswith(others)}
-    assert made.keys() == there - of_others
+    assert made.keys() == {name for name in there if not name.startswith(others)}
     for name, path in made.items():
         assert f"../images/{name}.png" in page
         assert matplotlib.image.imread(path)[..., :3].std() > 0.01, f"{name} is empty"
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_the_flexible_wheel_comes_to_what_its_page_says(tmp_path, pages):
     """Three slips in place of seven; rows of both are the same to the last digit but one."""
     from petersen_flexible_wheel import PAGE, main
@@ -185,7 +176,7 @@ def test_the_page_has_a_line_for_each_figure(figure):
     assert found.count("|") == 6
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_xus_rover_comes_to_what_its_page_says(tmp_path, pages, capsys):
     """What each row says holds, and the page has the same rows."""
     from xu import PAGE, PICTURE, main

@@ -7,7 +7,7 @@ import pytest
 pytestmark = pytest.mark.usefixtures("reproducing")  # `siconos` is ours here
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_exomars_on_the_slope_and_at_the_step_comes_to_what_its_page_says(capsys):
     from acary import main
 

@@ -7,6 +7,7 @@ import pytest
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("reproducing")]
 
 
+@pytest.mark.soak
 def test_captures_come_to_what_their_page_says(capsys):
     from cyril import main
 

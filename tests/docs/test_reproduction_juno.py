@@ -9,7 +9,7 @@ import pytest
 NUMBER = re.compile(r"[-+]?\d+\.?\d*")
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.usefixtures("reproducing")
 def test_the_page_of_juno_has_the_numbers_that_its_script_computes(pages):
     from juno import page

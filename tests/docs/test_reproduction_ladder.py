@@ -11,7 +11,7 @@ pytestmark = pytest.mark.usefixtures("reproducing")
 PAGE = "docs/reproduce/soil_ladder.md"
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_wheel_that_is_pressed_in_tells_what_the_page_says(pages, tmp_path):
     from soil_ladder import row, sinkage_test
 
@@ -19,7 +19,7 @@ def test_a_wheel_that_is_pressed_in_tells_what_the_page_says(pages, tmp_path):
     assert made in pages[PAGE].splitlines()
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_the_rolling_wheel_adds_the_slip_modulus_to_it(pages, tmp_path):
     from soil_ladder import TRUTH, found_of, single_wheel, sinkage_test
 

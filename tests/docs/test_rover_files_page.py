@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.usefixtures("reproducing")
 def test_the_page_of_ones_own_rover_has_what_its_script_computes(pages, monkeypatch):
     import rover_files

@@ -36,7 +36,7 @@ def test_what_needs_no_fit_comes_again(name, numbers):
         same(one, numbers[name], 1e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_the_fits_come_again(numbers):
     for one in predictions(CORPUS["rashid_fjs1"], CORPUS):
         same(one, numbers["rashid_fjs1"], 2e-3)

@@ -28,7 +28,7 @@ def rows_of(page, name):
     return [line for line in place[1].splitlines() if line.startswith("| ") and numbers(line)]
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_walking_comes_to_what_its_page_says(root, pages, tmp_path, monkeypatch):
     """One slope in place of seven, the softest soil of six: these rows are those of the page."""
     monkeypatch.setattr(sys, "path", [*sys.path])  # the script adds a folder

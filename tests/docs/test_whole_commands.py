@@ -87,11 +87,12 @@ NOT_RUN = {
 # runs, or in the form of what they write: `make soak PART=faults` runs them. That they begin shows test_commands.py.
 VARIANTS = tuple(map(re.compile, (
     r"hil trial .* --repeat \d+",
-    r"hil trial sim_impact (--seed 3 --json|--set .*)",
+    r"hil trial sim_impact( --json| --seed 3 --json| --set .*|\.yaml)?",
+    r"hil energy sim_impact .*",
     r"hil trial sim_motion --set .*",
     r"hil run sim_impact --set .*",
-    r"hil run sim_(motion|normal_force|drawbar|juno|slope) --set .*",
-    r"hil run sim_(follow|step_nonsmooth|flexible_wheel|wheel_bed)( .*)?",
+    r"hil run sim_(motion|drawbar|slope) --set .*",
+    r"hil run sim_(follow|juno|normal_force|step_plate|stimulus|step_nonsmooth|flexible_wheel|wheel_bed)( .*)?",
     r"hil render made/run --.*",
     r"hil export made/run --to (?!mat$).*",
     r"hil operate (sim_impact|short\.yaml)( --page( --plan thesis)?)?",
@@ -150,6 +151,7 @@ def test_a_command_of_the_pages_is_done(folder, monkeypatch, command):
     assert done(RUN_HERE[command]) == 0
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("command", given(OPERATED))
 def test_a_rig_of_the_pages_is_opened_and_named_until_it_is_ended(folder, tmp_path, command):
     """The first command of the tutorial of the page is one of them, word for word."""

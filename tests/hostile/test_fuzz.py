@@ -84,7 +84,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "trial.h5"
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @settings(max_examples=max(MOST // 10, 10))  # each takes a child process
 @given(data=st.data())
 def test_a_record_with_any_bytes_changed_is_read_or_refused(record: Path, data: st.DataObject) -> None:

@@ -42,7 +42,7 @@ YAML, JSON, CALIBRATIONS, PLAIN, ROVERS = (TEXTS[name] for name in ("YAML", "JSO
 CPU_S, MEMORY = 20, 500 * 2**20
 LAYOUT = Layout(WHEELS, ("left", "right"), SENSORS["triangle"])
 # `make fuzz` takes all of them; the suite a part, for it would take half a minute.
-EVERY = 1 if os.environ.get("HIL_FUZZ") else 4
+EVERY = 1 if os.environ.get("HIL_FUZZ") else 8
 DAMAGED = 100
 
 

@@ -25,6 +25,7 @@ def drive(trial):
     return drive
 
 
+@pytest.mark.ci_cases("level")
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", [(), (SLOPE,)], ids=["level", "up a slope"])
 def test_a_drive_runs_to_its_end_verifies_and_replays(drive, settings):

@@ -22,6 +22,7 @@ THREE_BUSES = (
 NO_SUMMARY = ("ticks missing",)  # skipped ticks would be in a summary, which is not written here
 
 
+@pytest.mark.ci_cases("RoboClaws on three buses", "Roboteqs and NI valves")
 @pytest.mark.parametrize(
     "settings",
     [(), THREE_BUSES, (ROBOTEQ, NI_VALVES)],
@@ -50,6 +51,7 @@ def test_when_one_of_three_buses_is_unplugged_the_others_are_stopped(trial):
         assert done.seen_ms("starts", bus) == {}
 
 
+@pytest.mark.ci_cases("roboteq_2")
 @pytest.mark.parametrize("device", ["roboteq", "roboteq_2", "roboteq_3"])
 def test_when_a_roboteq_falls_silent_all_wheels_stop(trial, device):
     """The silent one by its watchdog, which holds its wheels at rest: its closed loop has no other stop."""

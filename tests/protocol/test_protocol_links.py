@@ -122,6 +122,7 @@ def test_the_watchdog_stops_the_wheels_of_a_drives_worker_that_is_gone(injected,
     stopped_within(done, (WORKER_SILENT_NS + WATCHDOG_STOP_WRITTEN_NS) / 1e6)
 
 
+@pytest.mark.ci_cases("killed-daq", "stopped-watchdog")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["daq", "valves", "watchdog"])
 @pytest.mark.parametrize("way", ["killed", "stopped"])

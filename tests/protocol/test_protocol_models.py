@@ -34,6 +34,7 @@ SHORT = "drive.steps=[{for_s: 0.6, speed_mps: 0.05}]"
 SERVOS = f"servos: {{{on_bus(STEERS)}, baud: 460800, counts_per_turn: 4096, gear: 100, start: confirmed}}"
 
 
+@pytest.mark.ci_cases("sim_xu")
 @pytest.mark.parametrize(
     ("config", "settings"),
     [

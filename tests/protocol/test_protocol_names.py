@@ -22,6 +22,7 @@ OTHER = (
 )
 
 
+@pytest.mark.ci_cases("shipped-simulated_wire", "others-simulated")
 @pytest.mark.slow
 @pytest.mark.parametrize("rig", ["simulated", "simulated_wire"])
 @pytest.mark.parametrize("names", [(), OTHER], ids=["shipped", "others"])

@@ -52,6 +52,7 @@ def test_a_drive_moves_valves_and_regulators_verifies_and_replays(drive):
     assert np.std(shared) < 0.6 * np.std(passive)
 
 
+@pytest.mark.soak
 def test_on_off_valves_on_a_relay_board_of_9600_baud_reach_the_best_within_four_seconds(trial):
     steps = "normal_force.steps=[{for_s: 0.5, mode: passive}, {for_s: 3.5, mode: uniform}]"
     on_off = "cylinders.regulators=none", "devices.valves.regulators=null"
@@ -102,5 +103,6 @@ def test_a_valve_that_sticks_under_a_moved_regulator_is_found_by_its_pressure_an
     assert any(b"valve left_extend is on with its regulator at" in detail for detail in details)
 
 
+@pytest.mark.soak
 def test_valves_that_follow_moved_regulators_over_their_link_trip_nothing(drive):
     assert drive(None, "devices.valves.moves_within_s=0.2").faults == []

@@ -130,6 +130,7 @@ def test_without_its_console_the_controllers_are_cut_and_after_clearing_the_oper
     assert [str(read_trial(folder, trusted=True).meta["experiment"]) for folder in folders] == ["drive", "jog", "drive"]
 
 
+@pytest.mark.ci_cases("drives")
 @pytest.mark.parametrize("lost", ["drives", "recorder"])
 def test_a_process_that_is_lost_between_two_runs_is_named_at_once_and_the_next_arm_starts_all_of_them_again(rig, lost):
     rig.drive()

@@ -103,6 +103,7 @@ def test_between_two_runs_no_command_is_taken_and_the_next_run_does_not_find_it(
     assert [at for _, at in done.all_seen("starts") if done.run.held_ns <= at <= begun_ns] == []
 
 
+@pytest.mark.ci_cases("is killed")
 @pytest.mark.parametrize("how", ["hangs", "is killed"])
 def test_a_worker_that_is_lost_between_two_runs_is_named_its_bus_is_stopped_and_no_run_begins(trial, how):
     names = []
@@ -129,6 +130,7 @@ def test_a_worker_that_is_lost_between_two_runs_is_named_its_bus_is_stopped_and_
     assert len(read_trial(done.folder, trusted=True).tick) > 500  # of the first run nothing is lost
 
 
+@pytest.mark.soak
 def test_a_machine_that_stood_still_between_two_runs_costs_no_worker_and_the_next_run_is_made(trial):
     """The watchdog was kept waiting itself, so it asks again before it kills."""
 
@@ -155,6 +157,7 @@ def test_a_bus_that_was_unplugged_between_two_runs_and_came_back_runs_again(tria
     assert ImpactState.DONE in states(done.more[0])
 
 
+@pytest.mark.soak
 def test_a_bus_that_stays_unplugged_keeps_the_next_run_from_beginning_and_says_so(trial):
     done = trial(None, again=1, between=lambda run: run.inject_fault("roboclaw", "disconnect"))
     assert isinstance(done.error, DeviceError)
@@ -162,6 +165,7 @@ def test_a_bus_that_stays_unplugged_keeps_the_next_run_from_beginning_and_says_s
     assert not read_trial(done.more[0], trusted=True).tick.size
 
 
+@pytest.mark.ci_cases("True")
 @pytest.mark.parametrize("released", [True, False])
 def test_an_emergency_stop_between_two_runs_keeps_the_next_from_beginning_until_it_is_released(trial, released):
     def between(run):
@@ -250,6 +254,7 @@ def test_a_loop_killed_in_its_second_run_leaves_that_run_whole_and_nothing_of_th
     whole(done.folder)
 
 
+@pytest.mark.soak
 def test_runs_on_one_rig_leave_no_mapping_behind(trial, tmp_path):
     done = trial(None, again=1)
     done.run.close()

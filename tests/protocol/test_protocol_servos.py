@@ -36,6 +36,7 @@ def walk(trial):
     return walk
 
 
+@pytest.mark.ci_cases("RoboClaws")
 @pytest.mark.parametrize("settings", [(), (ROBOTEQ,)], ids=["RoboClaws", "Roboteqs"])
 def test_joints_follow_a_table_and_the_run_verifies_and_replays(walk, settings):
     """With a limit of the motors' currents, so that they are recorded."""

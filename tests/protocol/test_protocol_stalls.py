@@ -15,6 +15,7 @@ pytestmark = pytest.mark.timeout(900)  # wall-clock seconds, of which a busy mac
 ADDRESSES = {0x80, 0x81, 0x82}
 
 
+@pytest.mark.ci_cases("the whole machine-0", "all but the devices-0")
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("devices", [True, False], ids=["the whole machine", "all but the devices"])

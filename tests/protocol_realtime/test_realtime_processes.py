@@ -76,6 +76,7 @@ def stay_stopped(wire, struck_ns):
     assert all(at_ns <= struck_ns for at_ns in newest(wire, "starts").values())
 
 
+@pytest.mark.soak
 def test_a_stopped_loop_does_not_drive_when_it_goes_on(wire, loop):
     def act():
         os.kill(loop.process.pid, signal.SIGSTOP)

@@ -72,6 +72,7 @@ def test_joints_and_wheels_are_read_in_order_and_follow_until_the_end_or_safe(wa
     assert set(wire.seen("starts", done.start_ns, SERVOS)) == ADDRESSES
 
 
+@pytest.mark.soak
 def test_a_servo_bus_that_falls_silent_stops_the_wheels_and_nothing_starts_again(walk, wire):
     done = walk(lambda _: wire.inject_fault(SERVOS, "off"))
     if done is None:

@@ -30,7 +30,7 @@ def test_what_grows_is_found_and_what_a_kill_costs_is_not(cluster_runs):
     assert time.startswith("processor time for a run, client_ms: 3.0 first, 9.0 at the end")
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_sweep_on_a_cluster_that_loses_a_worker_and_its_scheduler_has_the_table_of_one_process(cluster_runs):
     pytest.importorskip("distributed")
     wrong, watch = cluster_runs.check(8, 2, lambda _: None)

@@ -32,7 +32,7 @@ def test_the_smallest_wrong_value_is_the_one_that_95_of_100_runs_notice():
     assert SCRIPT["report"]("impact", {"runs": 5}, unnoticed)["wrong"]["gain"]["smallest"] is None
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_short_series_marks_no_good_run_and_notices_wrong_values(tmp_path):
     figures = tmp_path / "figures.json"
     command = [sys.executable, str(HERE / "residual_runs.py"), "--quick", "--workers", "1", "--json", str(figures)]

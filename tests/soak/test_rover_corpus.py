@@ -39,6 +39,7 @@ def passes(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
     return "; ".join((summary_of(record) or {"reasons": ["no summary"]})["reasons"])
 
 
+@pytest.mark.ci_cases("odd names")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_rover_of_a_file_passes_from_its_import_to_its_film(

@@ -58,7 +58,7 @@ def test_text_and_names_of_drivers_are_let_stand(tmp_path: Path):
     assert found(tmp_path, "hil/processes/start.py", code) == []
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_the_tree_has_none_of_them(capsys):
     assert check_names.main() == 0
     assert "none of the names given up" in capsys.readouterr().out

@@ -34,6 +34,7 @@ _TYPES = {
     "ao": ChannelType.ANALOG_OUTPUT,
     "di": ChannelType.DIGITAL_INPUT,
     "do": ChannelType.DIGITAL_OUTPUT,
+    "ci": ChannelType.COUNTER_INPUT,
 }
 _DIFFERENTIAL = 10106
 _VOLTS = 10348
@@ -234,6 +235,13 @@ def transfers(
             host.sleep(how.ms * 1e-3)
         return values
 
+    def read_counter(request: Any) -> float:
+        if (how := misbehaviour()) is not None:
+            if how.kind == "error":
+                raise DaqmxError(how.code, "Injected fault.", 0)
+            host.sleep(how.ms * 1e-3)
+        return chassis.counters.value(task(request), host.now_ns())
+
     def read_analog(request: Any) -> Fields:
         try:
             values = read(request, request.num_samps_per_chan)
@@ -271,6 +279,7 @@ def transfers(
 
     return {
         "ReadAnalogF64": read_analog,
+        "ReadCounterScalarF64": lambda r: {"value": read_counter(r)},
         "ReadAnalogScalarF64": lambda r: {"value": float(read(r, 1)[0, 0])},
         "ReadDigitalLines": read_lines,
         "ReadDigitalU32": read_u32,

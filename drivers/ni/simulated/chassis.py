@@ -7,6 +7,8 @@ cDAQ1       chassis, with the watchdog          cDAQ1Mod2   digital outputs: val
 cDAQ1Mod1   IEPE inputs: the sampled channels   cDAQ1Mod3   analog outputs: regulators from ao0 on
 cDAQ1Mod5   inputs of the valves' pressures     cDAQ1Mod4   digital inputs: E-stop on port0/line0, high while whole
 cDAQ1Mod6   slow inputs with a separate clock: the load channels
+
+Counters are there only where a config names them.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drivers.host import COMPUTER, Host
+from drivers.ni.simulated.counters import Counters
 from drivers.ni.simulated.parts import (
     ChannelNames,
     ChassisWatchdog,
@@ -59,8 +62,10 @@ class Chassis:
         host: whose clock is used.
         loads: the slow load channels, converted with loads_range_V [V]; None for none.
         rename: from the usual names of the channels to those of this chassis.
+        counters: encoders at its counters.
 
     Attributes:
+        counters: as passed.
         e_stop: whether the emergency stop is pressed.
         overloaded: virtual channels that were overloaded at the last query.
         goes_on: when cleared, all calls that wait for samples end.
@@ -84,8 +89,9 @@ class Chassis:
         loads: Analog | None = None,
         loads_range_V: float = 10.0,
         rename: Callable[[ChannelNames], ChannelNames] = lambda usual: usual,
+        counters: Counters | None = None,
     ) -> None:
-        self._loads = loads
+        self._loads, self.counters = loads, counters or Counters({})
         self.analog, self.max_rate_hz, self.filter_delay_s = analog, max_rate_hz, filter_delay_s
         self._cylinders, self._pressure_VpkPa, self._host, self._delivered = cylinders, pressure_VpkPa, host, delivered
         valves, regulators = (cylinders.valves, cylinders.regulators) if cylinders else (0, 0)
@@ -202,6 +208,8 @@ class Chassis:
                 analog.pace(task.rate_hz)
             task.first = analog.taken()
             task.position = 0
+            if task.kind == "ci":
+                task.first = self.counters.counts(task.channels[0], self._host.now_ns())
 
     def stop(self, task: Task) -> None:
         """Stop a task."""

@@ -14,7 +14,7 @@ from nidaqmx.utils import unflatten_channel_string
 from drivers.channel_calibration import Teds
 from drivers.ni.section import chassis_of
 
-TaskKind = Literal["", "ai", "ao", "di", "do", "watchdog"]
+TaskKind = Literal["", "ai", "ao", "di", "do", "ci", "watchdog"]
 CHASSIS = "cDAQ1"
 LINES = 8
 BITS = 24  # of its converters
@@ -34,13 +34,14 @@ class ServerFault(msgspec.Struct, frozen=True):
 
     Attributes:
         kind: delayed: the next `count` reads are answered late; error: they fail with `code`; off: the server stops
-            and loses its tasks; reconnect starts it anew.
+            and loses its tasks; reconnect starts it anew. Of all counters: cable_open: they count no more;
+            cable_crossed: the two signals of each encoder are exchanged, so it counts the other way; cable_whole.
         count: number of reads.
         ms: delay [ms].
         code: of NI-DAQmx.
     """
 
-    kind: Literal["delayed", "error", "off", "reconnect"]
+    kind: Literal["delayed", "error", "off", "reconnect", "cable_open", "cable_crossed", "cable_whole"]
     count: int = 1
     ms: float = 100.0
     code: int = -201003
@@ -55,6 +56,7 @@ class Module(NamedTuple):
     ao: tuple[str, ...] = ()
     di: tuple[str, ...] = ()
     do: tuple[str, ...] = ()
+    ci: tuple[str, ...] = ()
 
 
 class VirtualChannel(NamedTuple):
@@ -63,10 +65,10 @@ class VirtualChannel(NamedTuple):
     Attributes:
         name: of it.
         physical: the physical channel; of several lines the first.
-        per_volt: units of it for each volt.
+        per_volt: units of it for each volt, or for each count.
         more: the other lines of a digital channel of several.
         measures: what an analog one measures, as `ai_meas_type` or `ao_output_type` has it.
-        limits: smallest and largest value asked for, in its unit.
+        limits: smallest and largest value asked for, in its unit; of a counter the first is its initial value.
     """
 
     name: str
@@ -224,6 +226,7 @@ class ChannelNames(NamedTuple):
         inputs: digital inputs, that of the emergency stop first.
         pressures: of the valves' chambers.
         loads: slow channels.
+        counters: of the encoders.
     """
 
     sampled: tuple[str, ...]
@@ -232,6 +235,7 @@ class ChannelNames(NamedTuple):
     inputs: tuple[str, ...]
     pressures: tuple[str, ...] = ()
     loads: tuple[str, ...] = ()
+    counters: tuple[str, ...] = ()
 
 
 _GROUPS = (
@@ -241,6 +245,7 @@ _GROUPS = (
     ("simulated digital input", "di"),
     ("simulated voltage input", "ai"),
     ("simulated slow input", "ai"),
+    ("simulated counter", "ci"),
 )
 
 
@@ -289,6 +294,7 @@ def attribute_text(module: Module, attribute: int) -> str:
         0x231F: module.ao,
         0x2320: module.di,
         0x2322: module.do,
+        0x2324: module.ci,
     }
     if attribute not in names:
         raise DaqmxError(-200197, "Attribute is not supported by the device.")

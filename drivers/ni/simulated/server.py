@@ -12,8 +12,9 @@ import msgspec
 from typing_extensions import override
 
 from drivers.host import COMPUTER, Host
-from drivers.ni.section import NiDaqSection, NiLoadsSection, NiValvesSection
+from drivers.ni.section import NiDaqSection, NiJointsSection, NiLoadsSection, NiMotionSection, NiValvesSection
 from drivers.ni.simulated.chassis import Chassis
+from drivers.ni.simulated.counters import Counters, Encoder
 from drivers.ni.simulated.parts import ChannelNames, ServerFault
 from drivers.ni.simulated.service import NiService
 from drivers.rpc.server import Server
@@ -123,6 +124,7 @@ class NiRigPart(SimulatedServer):
             loads=setup.loads,
             loads_range_V=setup.loads_range_V,
             rename=partial(_as_in_config, setup),
+            counters=Counters(_encoders(setup)),
         )
         self._server: NiServer | VirtualNiServer
         if setup.network is None:
@@ -182,4 +184,15 @@ def _as_in_config(setup: ServerSetup, usual: ChannelNames) -> ChannelNames:
     if isinstance(loads := setup.sections.get("loads"), NiLoadsSection) and rig.loads is not None:
         cells = {item.channel: item.input for item in loads.inputs}
         names = names._replace(loads=tuple(cells[cell.name] for cell in rig.loads.cells))
-    return names
+    return names._replace(counters=tuple(_encoders(setup)))
+
+
+def _encoders(setup: ServerSetup) -> dict[str, Encoder]:
+    """The encoders at the counters that the config names."""
+    found: dict[str, Encoder] = {}
+    if isinstance(motion := setup.sections.get("motion"), NiMotionSection) and "motion" in setup.instruments:
+        found[motion.counter] = Encoder(setup.instruments["motion"], 0)
+    if isinstance(joints := setup.sections.get("joints"), NiJointsSection) and "joints" in setup.instruments:
+        instrument = setup.instruments["joints"]
+        found |= {one.counter: Encoder(instrument, instrument.channels.index(one.joint)) for one in joints.encoders}
+    return found

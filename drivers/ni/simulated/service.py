@@ -6,6 +6,7 @@ metadata of a failed call, but for a read that timed out, whose answer carries i
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from enum import Enum
@@ -18,10 +19,13 @@ from google.protobuf.message_factory import GetMessageClass
 from nidaqmx._stubs import nidaqmx_pb2 as stubs
 from nidaqmx.constants import (
     AcquisitionType,
+    AngleUnits,
     BridgeUnits,
     ChargeUnits,
+    EncoderType,
     ForceIEPESensorSensitivityUnits,
     ForceUnits,
+    LengthUnits,
     Level,
     LineGrouping,
     TaskMode,
@@ -31,6 +35,7 @@ from nidaqmx.constants import (
 from nidaqmx.utils import unflatten_channel_string
 
 from drivers.host import COMPUTER, Host
+from drivers.ni.section import EDGES
 from drivers.ni.simulated.attributes import ATTRIBUTES, transfers, value_of
 from drivers.ni.simulated.chassis import Chassis
 from drivers.ni.simulated.parts import (
@@ -95,6 +100,8 @@ class NiService:
         """Start a fault: from now on, or for the next `count` reads."""
         if how.kind == "off":
             self.switch_off()
+        elif how.kind.startswith("cable"):
+            self.chassis.counters.cable = how.kind
         elif how.kind == "reconnect":
             if self._dead:
                 host, _, port = self._address.rpartition(":")
@@ -167,6 +174,10 @@ class NiService:
             "CreateAIChargeChan": done(lambda r: self._add_ai(r, 1e-9, ChargeUnits.COULOMBS, UsageTypeAI.CHARGE)),
             "CreateAIBridgeChan": done(
                 lambda r: self._add_ai(r, per_volt(r.voltage_excit_val), BridgeUnits.VOLTS_PER_VOLT, UsageTypeAI.BRIDGE)
+            ),
+            "CreateCILinEncoderChan": done(lambda r: self._add_counter(r, r.dist_per_pulse, r.initial_pos)),
+            "CreateCIAngEncoderChan": done(
+                lambda r: self._add_counter(r, math.tau / max(r.pulses_per_rev, 1), r.initial_angle)
             ),
             "CreateDOChan": done(lambda r: self._add_lines(r, "do")),
             "CreateDIChan": done(lambda r: self._add_lines(r, "di")),
@@ -261,6 +272,13 @@ class NiService:
         physical, name = request.physical_channel, request.name_to_assign_to_channel
         channels = named_channels(physical, name, 1.0, VOLTAGE, _limits(request))
         self.chassis.add(self._task(request), "ao", channels)
+
+    def _add_counter(self, request: Any, per_pulse: float, initial: float) -> None:
+        if request.units_raw not in (LengthUnits.METERS.value, AngleUnits.RADIANS.value) or request.zidx_enable:
+            raise unsupported("DAQmx_CI units, or an index", request.units_raw)
+        per_count = per_pulse / EDGES[f"x{EncoderType(request.decoding_type_raw).name[-1]}"]
+        name, limits = request.name_to_assign_to_channel, (initial, initial)
+        self.chassis.add(self._task(request), "ci", named_channels(request.counter, name, per_count, 0, limits))
 
     def _add_lines(self, request: Any, kind: TaskKind) -> None:
         together = request.line_grouping_raw == LineGrouping.CHAN_FOR_ALL_LINES.value

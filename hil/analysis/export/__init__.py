@@ -1,1 +1,1 @@
-"""Records in other programs' formats: TDMS, CSV, Parquet, MAT, MCAP, RRD. Names and units are those of `trial.h5`."""
+"""Records for other programs: TDMS, CSV, Parquet, MAT, MCAP, RRD, ROS 2. Names and units are those of `trial.h5`."""

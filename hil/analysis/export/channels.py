@@ -15,6 +15,7 @@ from hil.analysis.export.tables import Column, Table
 from hil.analysis.film.moments import AFTER_S, BEFORE_S, config_of
 from hil.analysis.film.solids import WORLD, Box, Cylinder, Frames, Lines, RigSolids, Solid, WheelAngles
 from hil.config.rig import Rig
+from hil.config.schema.rover import tree_on_rig
 from hil.recording import OpenRecord, RecordError, in_blocks
 from hil.recording.content import per_part
 
@@ -29,12 +30,14 @@ class RecordedMotion:
 
     Attributes:
         rig: as it is drawn.
+        tree: of its rover, as on the rig.
     """
 
     def __init__(self, record: OpenRecord, impact_s: float | None) -> None:
         self._record, self._impact_s = record, impact_s
         self._config = config_of(record)
-        self.rig = RigSolids(Rig(self._config))
+        rig = Rig(self._config)
+        self.rig, self.tree = RigSolids(rig), tree_on_rig(rig.nominal.rover)
         self._foot_m = self._foot()
 
     def frames(self) -> Iterator[tuple[int, Frames]]:

@@ -21,6 +21,7 @@ from scipy.io import savemat
 from drivers.extensions import install_command
 from hil.analysis.dataset import MissingPackageError, UnverifiedRunError, scalars, verified_summary
 from hil.analysis.export.channels import RecordedMotion, event_words, motion_of, write_mcap
+from hil.analysis.export.rosbag import write_rosbag2
 from hil.analysis.export.tables import Column, Progress, Table, tables_of
 from hil.analysis.film.solids import WORLD, Box, Cylinder, Lines, Solid
 from hil.config.files import replacing
@@ -290,6 +291,7 @@ FORMATS = {
     "mat": Format(write_mat),
     "mcap": Format(write_mcap, ("mcap", "foxglove"), motion=True),
     "rrd": Format(write_rrd, ("rerun",), motion=True, extra="rerun"),
+    "rosbag2": Format(write_rosbag2, ("rosbags",), motion=True, extra="ros2"),
 }
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.optimize import least_squares
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from hil.analysis.identification.forward import (
     MAY_BE_ZERO,
@@ -211,7 +211,7 @@ class _Fit:
         places = [np.log([one[name] for name in self.names]) for one in starts]
         held = places[0]
         best, least = self.settled(held, held)
-        further = places[1:] if least > chi2.ppf(1.0 - _CHANCE, len(self.forward.value)) else []
+        further = places[1:] if least > chdtri(len(self.forward.value), _CHANCE) else []
         done(1, 1 + len(further))
         each = map if spread is None else spread.map
         for count, (x, squares) in enumerate(each(self.settled, further, repeat(held)), 2):
@@ -252,7 +252,7 @@ def _described(fit: _Fit, x: FloatArray, given: Mapping[str, float]) -> Identifi
     squares = fit.squares(x, factor)
     spare = len(forward.value) - len(names)
     widened = 1.0
-    if spare > 0 and squares > chi2.ppf(1.0 - _CHANCE, spare):
+    if spare > 0 and squares > chdtri(spare, _CHANCE):
         widened = math.sqrt(squares / spare)
     sd, vectors = spread_along(solve_triangular(factor, fit.slopes(x), lower=True) / widened)
     finite = np.minimum(sd, 1e6)  # an infinite one would turn 0 times it into NaN

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
 from scipy.linalg import solve_triangular
-from scipy.stats import chi2
+from scipy.special import chdtr
 
 from hil.analysis.identification.fit import DETERMINED_FACTOR, Direction, Identification
 from hil.analysis.identification.forward import RANGES, ForwardModel, MeasuredMean, Window, soil_of
@@ -197,7 +197,7 @@ def warnings_of(found: Identification) -> list[str]:
                 "sinkage). Find slip_sinkage too: --find slip_sinkage, with the others."
             )
     spare = len(found.residuals) - len(found.parameters)
-    if found.reduced_chi_squared is not None and chi2.cdf(found.reduced_chi_squared * spare, spare) < _CHANCE:
+    if found.reduced_chi_squared is not None and chdtr(spare, found.reduced_chi_squared * spare) < _CHANCE:
         texts.append(
             f"The deviations are {found.reduced_chi_squared**0.5:.2g} times as large as the uncertainties say: these "
             "are stated too large, and so the intervals are too wide."

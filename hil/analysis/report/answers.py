@@ -12,6 +12,7 @@ from hil.analysis.campaign import RecordedCampaign
 from hil.analysis.report.groups import ENERGIES, FORCE, Group, Trial
 from hil.analysis.statistics import SPRING, Exponent, TrendVerdict
 from hil.experiments.drawing import rig_in_words
+from hil.experiments.summary_table import FALSE
 
 # Of `rig`.
 _RIGS = {
@@ -117,8 +118,13 @@ def _reasons(summary: Mapping[str, Any]) -> list[str]:
         return [f"ended early, {': '.join(said[0].split(': ')[:2])}" if said else "ended early"]
     rules = [rule for rule in summary.get("quality") or () if isinstance(rule, Mapping) and rule.get("ok") is False]
     names = [str(rule.get("rule")) for rule in rules]
-    found = [_BROKEN.get(name, name) for name in names] or said
+    found = [_BROKEN.get(name, name) for name in names] or list(map(_without_numbers, said))
     return list(dict.fromkeys(found)) or ["no reason was recorded"]
+
+
+def _without_numbers(reason: str) -> str:
+    """A claim of the twin that is false, without the numbers by which no two trials would have the same reason."""
+    return re.split(r" [-+]?\d", reason, maxsplit=1)[0] if reason.startswith(FALSE) else reason
 
 
 def kept_sentence(trials: Sequence[Trial]) -> str:

@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 
 from hil.analysis.film.files import CameraFrames
 from hil.analysis.recording_checks import impact_time, ticks_between
-from hil.analysis.report.drawing import DROPPED, colour_of_angle, legend_below, marker_of, new_figure, say_nothing
+from hil.analysis.report.drawing import (
+    DROPPED,
+    colour_of_angle,
+    legend_below,
+    marker_of,
+    new_figure,
+    say_nothing,
+)
 from hil.analysis.report.force_figures import centroid_m, groups_and_angles
 from hil.analysis.report.groups import Group, Trial
 from hil.analysis.statistics import paired

@@ -19,7 +19,7 @@ from hil.config.rig import Rig
 from hil.experiments.registry import experiment_named
 from hil.messages.fault import Check
 from hil.messages.layout import INSTRUMENTS, ROLES
-from hil.safety.arming import NO_ANSWER, calibration_checks, cylinder_checks, today
+from hil.safety.arming import LOOK_AT_IT, calibration_checks, cylinder_checks, today
 
 Progress = Callable[[str], None]
 _CHECKS: dict[str, Callable[[Rig, Access], list[Check]]] = {  # by the link
@@ -65,7 +65,7 @@ def check_rig(
                 checks += _asked(name, partial(_CHECKS[link], rig, access), progress)
             except DeviceError as error:
                 missing.append(str(error))
-                checks.append(Check(name, False, str(error), "a device that answers as in the config", NO_ANSWER))
+                checks.append(Check(name, False, str(error), "a device that answers as in the config", LOOK_AT_IT))
         checks += check_camera(config.camera, devices, rig.kind)
         checks += calibration_checks(rig, today())
         if rig.kind != "simulated":

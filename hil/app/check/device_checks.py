@@ -26,7 +26,7 @@ from hil.estimation.estimator import ZERO_TIME_S, Estimator
 from hil.messages.fault import Check
 from hil.messages.layout import ROLES, Layout
 from hil.messages.stages import Samples
-from hil.safety.arming import NO_ANSWER, confirmed_check
+from hil.safety.arming import LOOK_AT_IT, confirmed_check
 from hil.safety.limits import (
     Limit,
     age_limits,
@@ -243,7 +243,7 @@ def _no_pressures(layout: Layout) -> tuple[tuple[float, float], ...]:
 
 def opened(health: Health, found: str | None = None) -> Check:
     """Whether a device is open; by default its own words are what was found."""
-    return Check(health.device, health.open, health.detail if found is None else found, "open", NO_ANSWER)
+    return Check(health.device, health.open, health.detail if found is None else found, "open", LOOK_AT_IT)
 
 
 def identity_checks(health: Health) -> list[Check]:

@@ -125,5 +125,6 @@ def actuation(valves: ValvesSection | None, setup: RigSetup) -> list[Check]:
     if valves is None or (times_s := valves_driver(valves).actuation_s(valves, setup)) is None:
         return []
     one_ms, all_ms = (time_s * 1e3 for time_s in times_s)
-    found = f"one valve {one_ms:.0f} ms, all and the regulators {all_ms:.0f} ms"
+    regulators = " and the regulators" if setup.valves.regulators else ""
+    found = f"one valve {one_ms:.0f} ms, all{regulators} {all_ms:.0f} ms"
     return [Check("valves: command to answer, at worst", True, found, "devices.valves.baud sets it")]

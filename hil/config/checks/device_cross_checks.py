@@ -81,7 +81,7 @@ def _rig(config: UncheckedConfig) -> Iterator[Problem]:
         why = f"with {role}: null the rig has no {ROLES[role].title}"
         if role == "valves":
             keys = ("rover.type", "camera")
-            why = f"rover.type {config.rover.type} has no cylinders, and camera.trigger is not set"
+            why = "the rig has no cylinders (rover.type, cylinders.joints), and camera.trigger is not set"
         yield Problem(f"devices.{role}", f"a section, {section.driver}", f"null, or left out: {why}", keys)
     if devices and (valves := devices.valves) and config.layout.regulators and not valves.can_regulate:
         key = "cylinders.regulators"
@@ -90,9 +90,17 @@ def _rig(config: UncheckedConfig) -> Iterator[Problem]:
         return
     if config.rig == "real" and config.clock == "lockstep":
         yield Problem("clock", "lockstep", "realtime, because devices have no virtual time (rig: real)", ("rig",))
-    missing = ["devices"] if devices is None else [f"devices.{n}" for n in links if not getattr(devices, n)]
-    for key in missing:
-        yield Problem(key, "nothing", f"a section, as in mars_dome.yaml; needed with rig: {config.rig}", ("rig",))
+    for role in (role for role in links if not getattr(devices, role, None)):
+        allowed = f"a section, as in mars_dome.yaml; needed with rig: {config.rig}{_without(role)}"
+        yield Problem(f"devices.{role}", "nothing", allowed, ("rig",))
+
+
+def _without(role: str) -> str:
+    """What to set for a rig that has no such device; "": each has it."""
+    if role == "drives":
+        return ""
+    title = "cylinders" if role == "valves" else ROLES[role].title
+    return f"; or {'cylinders.joints: []' if role == 'valves' else f'{role}: null'}, if the rig has no {title}"
 
 
 def _connections(config: UncheckedConfig) -> Iterator[Problem]:
@@ -192,7 +200,7 @@ def _currents(config: UncheckedConfig) -> Iterator[Problem]:
     allowed = f"null: the driver {drives.driver} measures neither motor currents nor the supply"
     for key in ("motor_current_A", "supply_V"):
         if getattr(config.limits, key) is not None:
-            yield Problem(f"limits.{key}", "a limit", allowed, ("devices.drives.driver",))
+            yield Problem(f"limits.{key}", "a limit", allowed, ("devices.drives",))
 
 
 def _pressures(config: UncheckedConfig) -> Iterator[Problem]:

@@ -35,7 +35,7 @@ def _cylinders(config: UncheckedConfig) -> Iterator[Problem]:
     """Pressures must be measured, and there must be one at all."""
     valves = config.devices.valves if config.devices else None
     if valves is not None and not valves.measures_pressures:
-        allowed = "inputs for the pressures of all chambers: torques are controlled by them"
+        allowed = "pressure_registers or pressure_channels of all chambers, by which torques are controlled"
         yield Problem("devices.valves", f"{valves.driver} without pressure inputs", allowed, ("experiment",))
     if config.cylinders.supply_kPa == 0.0:
         yield Problem("cylinders.supply_kPa", "0", "above 0: the cylinders push the wheels", ("experiment",))

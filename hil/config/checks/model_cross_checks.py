@@ -82,6 +82,9 @@ def _scan_checks(config: UncheckedConfig) -> Iterator[Problem]:
 def _profile_checks(config: UncheckedConfig) -> Iterator[Problem]:
     """A profile is the whole shape of hard ground, or a body in soil, with friction; nonsmooth ground stands alone."""
     ground, depends_on = config.ground, ("ground.profile",)
+    if ground.friction_holds and ground.kind != "firm":
+        allowed = f"false with ground.kind {ground.kind}; true with firm"
+        yield Problem("ground.friction_holds", "true", allowed, ("ground.kind",))
     if ground.profile is None:
         if ground.kind == "nonsmooth":
             yield from _alone(config, "ground.kind nonsmooth")

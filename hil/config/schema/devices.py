@@ -78,13 +78,11 @@ _Further: Any = create_model(
 
 
 class DevicesConfig(_Further, Section):  # mypy knows the further keys as Any
-    """All devices; each is needed unless `rig` is simulated."""
+    """All devices that the rig has; none is needed if `rig` is simulated."""
 
-    drives: Annotated[DrivesSection, _DriverSectionCheck("drives")] | None = Field(
-        None, description="the six wheel drives"
-    )
+    drives: Annotated[DrivesSection, _DriverSectionCheck("drives")] | None = Field(None, description="the wheel drives")
     valves: Annotated[ValvesSection, _DriverSectionCheck("valves")] | None = Field(
-        None, description="the four valves of the side cylinders"
+        None, description="the valves of the cylinders"
     )
     daq: Annotated[DaqSection, _DriverSectionCheck("daq")] | None = Field(None, description="the force sensors")
 

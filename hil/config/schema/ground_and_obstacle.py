@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import not_
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -213,10 +214,15 @@ class GroundConfig(Section):
         0.6, 0, 2, "Coulomb coefficient of firm and nonsmooth ground; 0: the rover slides without friction"
     )
     friction_speed_mps: float = bounded(0.005, 1e-4, 1, "below this speed, that friction is proportional to the speed")
-    hold_stiffness_Npm: float = bounded(
-        8e5, 1e3, 1e10, "with a profile: tangential stiffness of friction that holds a wheel, at each contact"
+    friction_holds: bool = key(
+        False,
+        "friction of firm ground holds a wheel that it stops, which otherwise creeps; with a profile it always does",
+        exclude_if=not_,
     )
-    hold_damping_Nspm: float = bounded(4e3, 0, 1e8, "with a profile: damping of that friction")
+    hold_stiffness_Npm: float = bounded(
+        8e5, 1e3, 1e10, "tangential stiffness of friction that holds a wheel, at each contact"
+    )
+    hold_damping_Nspm: float = bounded(4e3, 0, 1e8, "damping of that friction")
     restitution: float = bounded(0.1, 0, 1, "coefficient of restitution of wheels on nonsmooth ground")
     impact_law: Literal["newton", "poisson", "stronge"] = key(
         "stronge", "what that coefficient compares: speeds (may make energy with friction), impulses, or energies"
@@ -293,6 +299,13 @@ class ObstacleConfig(Section):
     plate: PlateConfig | None = key(None, "the simulated rig's plate and its edges; null: the plane has no end")
     friction: float = bounded(0.1, 0, 2, "Coulomb coefficient of wheel on plate")
     friction_speed_mps: float = bounded(0.005, 1e-4, 1, "below this speed, friction is proportional to the speed")
+    hold_stiffness_Npm: float | None = bounded(
+        None,
+        1e3,
+        1e10,
+        "tangential stiffness of friction that holds a wheel on the plate, at each contact; null: such a wheel creeps",
+        exclude_if=is_none,
+    )
 
     def leg_compliance_mpN(self, angle_deg: float) -> float:
         """Compliance of a leg along the normal of a plate at this angle [m/N]; legs alike in all directions by default.

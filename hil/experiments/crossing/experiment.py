@@ -80,7 +80,7 @@ def plot_crossing(record: OpenRecord, summary: Mapping[str, Any], run: str, form
         dress_panel(pitch, form, "Pitch, nose down above 0, twin", "[deg]")
     for axes, field in ((loads, "normal_force_N"), (slip, "slip"), (speeds, "wheel_speed_radps")):
         plot_wheels(axes, form, layout, lines[field])
-    dress_panel(side, form, "Paths of the axles over the profile, twin", "[m]")
+    dress_panel(side, form, "Paths of the axles over the profile, twin", "[m]", "x [m]")
     dress_panel(height, form, "Rise of the body, twin", "[m]")
     dress_panel(loads, form, "Upward forces on the wheels, twin", "[N]")
     dress_panel(slip, form, "Slip, twin", "[-]")

@@ -13,7 +13,7 @@ import numpy as np
 import zmq
 from numpy.typing import NDArray
 
-from hil.config.command_requirements import WHEELS, ground_of, refuse_unfit
+from hil.config.command_requirements import NO_BRISTLES, WHEELS, ground_of, refuse_unfit
 from hil.config.rig import Rig
 from hil.config.schema.equipment import KeysConfig, is_local
 from hil.operator.curve import CurveDoor, KeysError, own_path
@@ -150,7 +150,7 @@ class StepService:
     def __init__(self, rig: Rig, *, outside: bool, progress: Callable[[str], None] = lambda _: None) -> None:
         refuse_unfit(rig.config, "step service", WHEELS)
         if outside:
-            refuse_unfit(rig.config, "contacts from outside", ground_of("soil", "scan", "firm"))
+            refuse_unfit(rig.config, "contacts from outside", ground_of("soil", "scan", "firm"), NO_BRISTLES)
         self._rig, self._outside, self._progress = rig, outside, progress
         self._answers: dict[int, Callable[[StepMessage], bytes]] = {
             layout.DESCRIBE: self._describe,

@@ -148,7 +148,7 @@ def test_a_speed_that_cannot_be_is_refused_and_cuts(rig, running, until, speed):
 def test_wheels_that_turn_are_not_taken_over(rig):
     rig.wheels.speed[3] = 0.2
     rig.wheels.cut = lambda wheel: None  # they coast
-    with pytest.raises(DeviceError, match=r"0x81 on .*bus0: wheel 3 turns at 0.2"):
+    with pytest.raises(DeviceError, match=r"0x81 on .*bus0: wheel_3 turns at 0.2"):
         rig.drives().open()
 
 

@@ -145,6 +145,21 @@ def test_an_emergency_stop_that_also_cuts_the_power_is_reported_until_it_is_seen
     step_until(drives, lambda: not drives.health().e_stop)
 
 
+def test_an_emergency_stop_that_is_pressed_before_anything_ran_is_reported_until_it_is_released(rig, step_until):
+    """A driver's own stop sets the same flag, so after the first cut it looks whether that is all; nothing runs."""
+    rig.devices[1].pressed = True
+    drives = rig.drives()
+    drives.open()
+    drives.write(cut(1))
+    step_until(drives, lambda: drives.health().e_stop)
+    step_until(drives, lambda: (sample := drives.read(0)) and sample.acknowledged_ns == 1)
+    rig.devices[1].pressed = False
+    drives.write(cut(2))
+    step_until(drives, lambda: not drives.health().e_stop)
+    assert all_cut(rig)
+    assert not rig.wheels.ever_ran()
+
+
 def test_a_pressed_emergency_stop_lets_no_controller_run(rig):
     rig.devices[1].pressed = True
     drives = rig.drives()
@@ -170,6 +185,25 @@ def test_a_controller_that_is_configured_otherwise_is_refused_and_named(rig, tex
         rig.drives().open()
 
 
+def test_every_wrong_setting_of_every_controller_is_named_at_once(rig):
+    rig.devices[0].receive(b"^MMOD 1 0\r", 0, 0)
+    rig.devices[2].receive(b"^MXRPM 1 2000\r", 0, 0)
+    rig.devices[2].receive(b"^MXRPM 2 2500\r", 0, 0)
+    with pytest.raises(DeviceError) as refused:
+        rig.drives().open()
+    first, second, third = str(refused.value).split("maker's program, or correct the settings; ")
+    assert "drive0: MMOD of channel 1" in first
+    assert "drive2: MXRPM of channel 1: found 2000" in second
+    assert "drive2: MXRPM of channel 2: found 2500" in third
+
+
+def test_every_port_that_is_missing_is_named_at_once(rig):
+    for place in (0, 2):
+        rig.inject_fault("disconnect", place)
+    with pytest.raises(LinkLostError, match=r"drive0: there is no such port.*drive2: there is no such port"):
+        rig.drives().open()
+
+
 def test_a_silent_controller_is_refused_and_named_and_the_others_are_stopped(rig):
     rig.inject_fault("off", 0)
     with pytest.raises(LinkLostError, match=r"drive0: no answer"):
@@ -179,7 +213,7 @@ def test_a_silent_controller_is_refused_and_named_and_the_others_are_stopped(rig
 
 def test_a_wheel_that_turns_after_its_stop_is_refused(rig, monkeypatch):
     monkeypatch.setattr(rig.wheels, "speed_radps", lambda wheel: 0.3 if wheel == 4 else 0.0)
-    with pytest.raises(DeviceError, match=r"wheel 4 turns at 0.299 rad/s"):
+    with pytest.raises(DeviceError, match=r"wheel_4 turns at 0.299 rad/s"):
         rig.drives().open()
 
 

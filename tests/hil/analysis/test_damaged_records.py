@@ -25,6 +25,7 @@ def runs(recorded, tmp_path_factory) -> list[Path]:
     return folders
 
 
+@pytest.mark.ci_cases("0", "1", "2", "3", "4", "5")
 @pytest.mark.parametrize("number", range(EACH * len(SOAK["KINDS"])))
 def test_no_damaged_record_is_taken_for_good(runs, number):
     done, wrong = SOAK["damage_and_ask"](*runs, number, seed=7)

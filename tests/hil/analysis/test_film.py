@@ -79,6 +79,7 @@ def test_the_wheels_of_a_film_turn_by_the_way_that_they_roll(recorded):
     assert run.turned_rad[-1] * run.radius_m == pytest.approx([way] * 6, rel=0.2)
 
 
+@pytest.mark.ci_cases("side")
 @pytest.mark.slow
 @pytest.mark.parametrize("view", ["side", "top"])
 def test_a_strip_of_pictures_is_a_png(recorded, tmp_path, view):

@@ -52,6 +52,7 @@ def test_the_last_bits_of_another_processor_are_no_difference(edited):
     assert check_of(folder).ok
 
 
+@pytest.mark.ci_cases("good", "stopped", "loads")
 @pytest.mark.parametrize("name", ["good", "delayed", "stopped", "skipping", "late", "refused", "loads"])
 def test_all_ticks_of_a_run_are_replayed(recorded, name):
     check = check_of(recorded(name))

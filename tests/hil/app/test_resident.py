@@ -93,6 +93,7 @@ def test_a_further_run_that_something_ends_early_has_a_summary_that_says_so(fold
     assert [wrong(tmp_path / name) for name in ("run_0", "run_1")] == [[], []]
 
 
+@pytest.mark.soak
 def test_descriptors_threads_and_mappings_do_not_grow_over_eight_runs(folder_of):
     counts = []
 

@@ -20,6 +20,7 @@ SHORT = ["drive.steps=[{for_s: 0.4, speed_mps: 0.2}]", "telemetry.endpoint=", "o
 ON_STIFFNESS = 1e6  # [N/m], ground.stiffness of the shipped config
 
 
+@pytest.mark.ci_cases("an ESRI grid")
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["decimal commas", "an OBJ that counts back", "an ESRI grid"])
 def test_a_run_over_a_scan_is_verified_reported_exported_and_drawn(
@@ -41,7 +42,7 @@ def test_a_run_over_a_scan_is_verified_reported_exported_and_drawn(
         assert run([command[0], "over", *command[1:]]) == 0, command
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_wheels_below_an_overhang_touch_both_and_all_can_be_done_with_the_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,6 +55,7 @@ def test_good_trials_are_not_dropped(trials):
     assert [one.reasons for one in trials] == [[]] * len(trials)
 
 
+@pytest.mark.ci_cases("stiff, ring unknown")
 @pytest.mark.parametrize("plate", ["stiff, ring unknown", "hard, ring unknown"])
 def test_on_a_stiff_plate_the_leading_peak_is_within_one_percent_of_the_truth(script, plate):
     """Left in, an unknown ring takes up to its whole share, 20 %, from the peak."""

@@ -143,7 +143,7 @@ def settle(rig, asker):
         rig.host.sleep(0.02)
 
 
-@pytest.mark.parametrize("gap_ms", [0, 20, *(pytest.param(one, marks=pytest.mark.slow) for one in (8, 15, 21, 50))])
+@pytest.mark.parametrize("gap_ms", [0, 20, *(pytest.param(one, marks=pytest.mark.soak) for one in (8, 15, 21, 50))])
 @pytest.mark.parametrize("stop", STOPS, ids=["e_stop", "stop"])
 @pytest.mark.parametrize("begin", [JOG, EXTEND, Arm()], ids=["jog", "valve", "arm"])
 def test_a_stop_behind_the_command_that_begins_a_run_is_read_by_that_run(stage, begin, stop, gap_ms):
@@ -222,7 +222,7 @@ def test_whatever_is_asked_and_when_nothing_moves_after_a_stop_before_it_is_clea
     assert run_at_random(stage, 1, 8).times_ns
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("seed", range(2, 8))
 def test_the_same_of_other_commands_at_other_moments(stage, seed):
     run_at_random(stage, seed, 20)

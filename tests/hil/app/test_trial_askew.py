@@ -15,6 +15,8 @@ from hil.config import load_config
 from hil.recording import read_trial
 from hil.simulator.ground_truth import ACROSS, HEADING, SLIP, GroundTruth
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 QUICK = [
     "telemetry.endpoint=''", "trial.start_distance_m=0.1", "trial.ramp_s=0.2", "trial.settle_s=0.6",
     "record.after_s=0.5",

@@ -17,7 +17,7 @@ from hil.recording import TrialRecord, read_trial
 
 S = 1_000_000_000
 QUICK = ("trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5")
-SEEDS = (1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow))
+SEEDS = (1, pytest.param(2, marks=pytest.mark.soak), pytest.param(3, marks=pytest.mark.soak))
 MEDIUM = ("trial.start_distance_m=0.15", "trial.ramp_s=0.3", "trial.settle_s=0.5", "record.after_s=0.5")
 
 

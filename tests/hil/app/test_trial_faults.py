@@ -156,6 +156,7 @@ def test_an_exception_in_any_stage_cuts_at_once_and_is_recorded(run, where, stat
     assert record.tick["state"][-1] == ImpactState.ABORTED
 
 
+@pytest.mark.ci_cases("rig_io.sample", "recorder.block", "simulated_rig.advance")
 @pytest.mark.slow
 @pytest.mark.parametrize("where", STAGES)
 def test_an_exception_in_every_tick_from_now_on_ends_the_same_way(run, where):

@@ -20,7 +20,7 @@ def faults(record):
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_frozen_imu_that_the_trial_does_not_need_is_marked_and_nothing_else_comes_of_it(
     short_trial,
 ):

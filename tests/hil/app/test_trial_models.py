@@ -42,6 +42,7 @@ CHOICES = {
 }
 
 
+@pytest.mark.ci_cases("as shipped", "legs that give, on steel", "xu", "rigid ground")
 @pytest.mark.parametrize("choice", CHOICES)
 def test_a_trial_hits_at_its_speed_and_twin_and_rig_agree_on_the_energy(choice, tmp_path):
     config = load_config("sim_impact", [*SHORT, *CHOICES[choice]])

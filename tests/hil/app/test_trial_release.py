@@ -26,6 +26,7 @@ def trial(folder, *settings: str):
     return config, run_experiment(config, folder, progress=lambda _: None, figure=False).summary
 
 
+@pytest.mark.ci_cases("settings0")
 @pytest.mark.parametrize(
     "settings",
     [

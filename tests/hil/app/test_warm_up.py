@@ -135,7 +135,7 @@ def test_rovers_on_all_kinds_of_ground_compile_nothing_but_their_step(configs):
     assert len(others) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_two_processes_share_all_kernels_but_those_that_step_or_check_a_rover_at_rest(tmp_path):
     environment = {**os.environ, "ROVER_HIL_CACHE": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", COUNT], env=environment, capture_output=True, text=True, check=False)

@@ -28,5 +28,6 @@ def test_a_cut_takes_a_block_a_tick_a_request_that_is_being_sent_and_the_stop_fr
     assert round(min(found["cut_wire"]) * 1e6) >= whole_ns
 
 
+@pytest.mark.soak
 def test_the_same_cuts_are_found_again():
     assert parts("devices.drives.baud=460800") == parts("devices.drives.baud=460800")

@@ -73,6 +73,7 @@ def test_a_cluster_gives_the_same_bytes_though_a_worker_is_lost(wanted, here, sc
         assert {file.name for file in (far / place.name).iterdir()} == {"trial.h5", "summary.json"}
 
 
+@pytest.mark.ci_cases("tcp://127.0.0.1:1", "gibberish")
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "gibberish", "tls://127.0.0.1:1"])
 def test_a_cluster_that_is_not_there_is_a_sentence_and_nothing_is_written(address, tmp_path, capfd) -> None:
     options = ["--plan", "thesis", "--cluster", address, "--out", str(tmp_path / "c")]

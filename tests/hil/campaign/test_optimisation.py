@@ -85,6 +85,7 @@ def test_without_an_accepted_run_there_is_no_best(pretend, here, tmp_path):
     assert found["not_accepted"] == found["evaluations"]
 
 
+@pytest.mark.ci_cases("30")
 @pytest.mark.slow
 @pytest.mark.parametrize("runs", [1, 30, 70])
 def test_one_that_was_killed_goes_on_and_leaves_the_bytes_of_one_that_ran_through(runs, pretend, here, tmp_path):

@@ -95,7 +95,7 @@ def test_runs_that_are_not_accepted_are_left_out_counted_and_said(pretend, here,
     assert of_keys(found)[SPEED]["elasticity"] == pytest.approx(1.0)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_sobol_indices_of_a_sum_are_the_shares_of_its_variance(pretend, here, tmp_path):
     """sin(a) + 7 sin(b)^2, both arguments uniform over a whole period: variances 1/2 and 49/8."""
     pretend(closed_form)

@@ -35,22 +35,30 @@ COUNTS = {
     "plant_millisecond_rocker_bogie": (6, 10),
     "plant_millisecond_nonsmooth": (6, 10),
 }
-VEHICLES = COUNTS.keys() | {f"{name}_fixed" for name in COUNTS}
+# Kinds that other tests compile too; the soak has them all.
+FEW = ("plant_millisecond", "plant_millisecond_obstacle", "plant_millisecond_juno")
 MUJOCO = {"mujoco_millisecond", "mujoco_millisecond_juno", "mujoco_millisecond_xu", "mujoco_millisecond_exomars"}
 PEERS = MUJOCO | {"mujoco_step_free", "pinocchio_aba"}
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    monkeypatch.setattr(bench_models, "BURST_S", 1e-5)
+def quick(patched, names=FEW):
+    patched.setattr(bench_models, "BURST_S", 1e-5)
+    patched.setattr(bench_models, "VEHICLES", {name: bench_models.VEHICLES[name] for name in names})
+
+
+@pytest.fixture(scope="module", params=[FEW, pytest.param(tuple(COUNTS), marks=pytest.mark.soak)], ids=["few", "all"])
+def names(request):
+    """Vehicles of the bench."""
+    return request.param
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory):
+def measured(names, tmp_path_factory):
     """Content of the JSON, and what the terminal shows."""
+    assert bench_models.VEHICLES.keys() == COUNTS.keys()
     file = tmp_path_factory.mktemp("bench") / "models.json"
     with pytest.MonkeyPatch.context() as patched, contextlib.redirect_stdout(io.StringIO()) as shown:
-        patched.setattr(bench_models, "BURST_S", 1e-5)
+        quick(patched, names)
         assert run(["bench", "models", "--rounds", "3", "--starts", "0", "--json", str(file)]) == 0
     return json.loads(file.read_text()), shown.getvalue()
 
@@ -60,10 +68,10 @@ def rows(measured):
     return {row["name"]: row for row in measured[0]["rows"]}
 
 
-def test_the_json_has_the_contracts_shape_and_names(measured, rows):
+def test_the_json_has_the_contracts_shape_and_names(measured, rows, names):
     result, shown = measured
     assert set(result) == {"machine", "peers", "rows"}
-    assert set(rows) == OURS | VEHICLES | PEERS
+    assert set(rows) == OURS | {*names} | {f"{name}_fixed" for name in names} | PEERS
     for row in rows.values():
         assert row["unit"] == "us"
         assert 0.0 < row["min"] <= row["p50"] <= row["p99"]
@@ -78,18 +86,18 @@ def test_the_json_has_the_contracts_shape_and_names(measured, rows):
     assert "mujoco_millisecond" in shown
 
 
-@pytest.mark.parametrize("name", COUNTS)
-def test_each_vehicle_has_its_contacts_and_bodies_and_stands_beside_fixed_steps(rows, name):
-    row, fixed = rows[name], rows[f"{name}_fixed"]
-    assert (row["contacts"], row["bodies"]) == (fixed["contacts"], fixed["bodies"]) == COUNTS[name]
-    assert fixed["ratio_to"] == name
-    assert row["peer_contacts"] == rows[row["ratio_to"]]["contacts"]
+def test_each_vehicle_has_its_contacts_and_bodies_and_stands_beside_fixed_steps(rows, names):
+    for name in names:
+        row, fixed = rows[name], rows[f"{name}_fixed"]
+        assert (row["contacts"], row["bodies"]) == (fixed["contacts"], fixed["bodies"]) == COUNTS[name], name
+        assert fixed["ratio_to"] == name
+        assert row["peer_contacts"] == rows[row["ratio_to"]]["contacts"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no MuJoCo there")
-def test_each_vehicle_is_compared_with_its_own_rover_on_as_many_wheels(rows):
+def test_each_vehicle_is_compared_with_its_own_rover_on_as_many_wheels(rows, names):
     """The wheels at the obstacle are in our row alone; the loops of Juno's rods are compared with rockers."""
-    for name in COUNTS.keys() - {"plant_millisecond_juno_exact", "plant_millisecond_obstacle"}:
+    for name in set(names) - {"plant_millisecond_juno_exact", "plant_millisecond_obstacle"}:
         row = rows[name]
         assert row["ratio_to"] in MUJOCO
         peer = rows[row["ratio_to"]]
@@ -128,6 +136,7 @@ def test_a_start_that_fails_is_no_time(monkeypatch):
 
 
 def test_without_the_peers_it_measures_our_own_and_says_what_is_missing(monkeypatch, capsys):
+    quick(monkeypatch)
     monkeypatch.setattr(bench_models, "_version", lambda _: None)
     assert run(["bench", "models", "--rounds", "1", "--starts", "0"]) == 0
     said = capsys.readouterr().out

@@ -84,6 +84,7 @@ def test_calibrations_that_do_not_apply_to_a_shipped_config_say_why(name, said):
     assert said("calibrate", "residuals", name)[0] == 2
 
 
+@pytest.mark.ci_cases("mars_dome", "sim_impact", "sim_motion", "sim_normal_force", "sim_walk", "sim_wire")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_shipped_config_is_checked(name, said):
@@ -98,6 +99,7 @@ def test_every_shipped_config_is_checked(name, said):
         assert status == (3 if refused else 0), text
 
 
+@pytest.mark.ci_cases("mars_dome", "sim_capture", "sim_impact", "sim_normal_force", "sim_walk", "sim_wire")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_shipped_config_is_jogged(name, said):
@@ -120,6 +122,7 @@ def test_the_work_of_a_tick_is_measured_of_a_rig_that_limits_what_its_controller
     pace_check._costs(Rig(config))
 
 
+@pytest.mark.ci_cases("mars_dome", "sim_impact", "sim_wire")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_sensor_and_instrument_of_a_shipped_config_is_calibrated_or_says_why_not(name, said):

@@ -40,7 +40,7 @@ def test_a_sensitivity_is_a_table_of_80_columns_and_a_folder_of_files(tmp_path, 
     assert speed["elasticity"] == pytest.approx(1.0, abs=0.02)  # the jog reaches the speed that is set
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_an_optimum_is_a_table_and_without_one_the_exit_status_is_1(tmp_path, capfd):
     asked = ["--over", "jog.speed_mps=0.01:0.03", "--most", SPEED, "--evaluations", "24", "--repeats", "1"]
     where = ["--where", f"{SPEED} < 0.02"]

@@ -140,7 +140,7 @@ def test_a_run_that_was_changed_afterwards_needs_unverified(changed, capsys):
     assert run(["identify", str(folder), "--find", "slip_modulus", "--unverified"]) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_runs_on_another_soil_are_refused(drives, tmp_path):
     short = {"drawbar.settle_s": 0.2, "drawbar.measure_s": 0.1, "drawbar.slip_tolerance": 1.0}
     other = hil.load("sim_drawbar", {**short, "soil.friction_angle_deg": 28.0, "telemetry.endpoint": ""})

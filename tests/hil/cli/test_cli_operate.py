@@ -103,6 +103,7 @@ def test_a_client_leads_two_runs_and_clears_a_fault_between_them_and_sigterm_lea
     assert "ended by the operator" in reasons
 
 
+@pytest.mark.soak
 def test_a_command_server_that_was_killed_starts_again_with_the_same_endpoint_and_token(operating, client):
     process, _ = operating
     first = server_of(process)
@@ -115,6 +116,7 @@ def test_a_command_server_that_was_killed_starts_again_with_the_same_endpoint_an
     assert server_of(process) not in (None, first)
 
 
+@pytest.mark.soak
 def test_the_printed_address_opens_the_page_also_after_its_server_was_killed(operating):
     process, doors = operating
     url = urlsplit(doors["url"])

@@ -29,6 +29,7 @@ def closed_pipe():
     return os.fdopen(writing, "w")
 
 
+@pytest.mark.ci_cases("configs", "--help")
 @needs_full
 @pytest.mark.parametrize("arguments", [*COMMANDS, ENERGY], ids=" ".join)
 def test_output_that_cannot_be_written_ends_with_a_sentence_and_status_two(arguments):
@@ -38,6 +39,7 @@ def test_output_that_cannot_be_written_ends_with_a_sentence_and_status_two(argum
     assert done.returncode == 2
 
 
+@pytest.mark.ci_cases("configs", "--help")
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_a_reader_who_has_left_is_no_error(arguments):
     with closed_pipe() as pipe:

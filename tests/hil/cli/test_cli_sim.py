@@ -53,6 +53,7 @@ def test_every_endpoint_is_there_for_its_owner_only_and_a_polite_kill_leaves_not
     assert [process for process in processes if os.path.exists(f"/proc/{process}")] == []
 
 
+@pytest.mark.soak
 def test_a_killed_one_leaves_no_process_behind(served):
     sim, _ = served
     processes = descendants(sim.pid)

@@ -241,6 +241,7 @@ def wait_for_run_up(path: Path, process: subprocess.Popen[str]) -> None:
     pytest.fail(f"ended before its run-up, with exit status {process.poll()}")
 
 
+@pytest.mark.ci_cases("SIGTERM")
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 def test_a_signal_ends_the_trial_in_safe_with_its_record_closed(interrupted, number):

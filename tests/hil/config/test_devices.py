@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 import rig_configs
 from drivers.modbus.section import ModbusValvesSection
@@ -11,6 +12,7 @@ from drivers.roboclaw.section import RoboClawDrivesSection
 from drivers.roboteq.section import RoboteqDrivesSection
 from hil.app.driver_factory import DriverFactory
 from hil.config import ConfigError, load_config, shipped_configs
+from hil.config.loading import parse_config
 from hil.config.rig_setup import rig_setup
 from hil.messages.layout import SENSORS
 from models.rover.assembly import WHEELS
@@ -81,6 +83,22 @@ def test_three_buses_bear_a_rate_that_one_does_not() -> None:
     assert load_config("mars_dome", [*THREE_BUSES, "devices.drives.rate_hz=150"]).devices is not None
 
 
+def test_limits_of_what_a_driver_measures_are_not_refused_because_its_section_has_an_error() -> None:
+    wrong = [ROBOTEQ, "devices.drives.controllers.1={port: /dev/ttyACM1, m1: middle_left, m2: middle_right}"]
+    assert not {key for key in refused(*wrong) if key.startswith("limits.")}
+
+
+def test_the_other_rig_in_the_comments_of_mars_dome_is_a_config_too() -> None:
+    """A lab with other controllers, and without obstacle and cylinders, uncomments it."""
+    text = shipped_configs()["mars_dome"]
+    drives = text[text.index("  # drives:\n") :].partition("\n\n")[0]
+    section = "\n".join(line.removeprefix("  # ") for line in drives.splitlines())
+    content = yaml.safe_load(text) | {"devices": yaml.safe_load(section)}
+    del content["trial"]
+    other = {"experiment": "drive", "daq": None, "cylinders": {"joints": []}}
+    assert parse_config(yaml.safe_dump(content | other), "other").layout.links == ("drives",)
+
+
 @pytest.mark.parametrize(
     ("overrides", "key", "found", "allowed"),
     [
@@ -90,7 +108,7 @@ def test_three_buses_bear_a_rate_that_one_does_not() -> None:
         (["devices.drives.controllers.1.address=0x80"], CONTROLLERS, "0x80 2 times on bus 0", "once"),
         (["devices.drives.controllers.1.identity=65535"], CONTROLLERS, "identity 65535", "1 to 65534, its mark"),
         (["devices.drives.controllers.1.identity=1-2"], CONTROLLERS, "identity 1-2", "1 to 65534, its mark"),
-        (["devices.drives.controllers.1.identity=0"], f"{CONTROLLERS}.1.identity", "0", "digits, as hil check shows"),
+        (["devices.drives.controllers.1.identity=0"], f"{CONTROLLERS}.1.identity", "0", "as hil check shows it"),
         (["devices.drives.controllers.1.bus=1"], CONTROLLERS, "bus 1 of 1", "devices.drives.ports"),
         (["devices.drives.ports=[/dev/ttyACM3]"], CONTROLLERS, "0x82 on bus 0, /dev/ttyACM3", "one controller"),
         (["devices.drives.ports=[/dev/a, /dev/b]"], "devices.drives.ports", "no controller", "with controllers"),
@@ -119,8 +137,10 @@ def test_three_buses_bear_a_rate_that_one_does_not() -> None:
         (["devices.daq.inputs.0.sensor=lower_left"], "devices.daq.inputs", "no input for top", "one for each"),
         (["devices.daq.inputs.0.sensor=front_left"], "devices.daq.inputs", "an input for front_left", "lower_right"),
         (["clock=lockstep"], "clock", "lockstep", "realtime"),
-        (["devices=null"], "devices", "nothing", "needed with rig: real"),
-        (["devices.valves=null"], "devices.valves", "nothing", "needed with rig: real"),
+        (["devices=null"], "devices.drives", "nothing", "needed with rig: real"),
+        (["devices=null"], "devices.daq", "nothing", "or daq: null, if the rig has no data acquisition"),
+        (["devices.valves=null"], "devices.valves", "nothing", "or cylinders.joints: [], if the rig has no cylinders"),
+        (["cylinders.joints=[]"], "devices.valves", "a section, modbus", "has no cylinders (rover.type, cylinders"),
         (["devices.drives.driver=vesc"], "devices.drives.driver", "'vesc'", "roboclaw or roboteq"),
     ],
 )  # fmt: skip
@@ -297,7 +317,7 @@ def test_a_rig_without_force_sensors_and_cylinders_needs_drives_alone() -> None:
 @pytest.mark.parametrize(
     ("override", "key", "why"),
     [
-        ("devices.valves={driver: modbus, flash_on: true}", "devices.valves", "rover.type juno has no cylinders"),
+        ("devices.valves={driver: modbus, flash_on: true}", "devices.valves", "the rig has no cylinders"),
         ("devices.daq={driver: ni}", "devices.daq", "with daq: null the rig has no data acquisition"),
     ],
 )

@@ -63,6 +63,7 @@ def test_the_config_of_a_record_is_read_all_the_same():
     assert parse_config(write_yaml(raw), "a record").soil.damping_spm == 1000.0
 
 
+@pytest.mark.ci_cases("sim_juno-overrides0", "sim_impact-overrides3")
 @pytest.mark.parametrize(
     ("name", "overrides"),
     [

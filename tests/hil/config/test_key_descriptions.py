@@ -31,6 +31,15 @@ def test_a_section_inside_another_and_the_sections_of_drivers_are_printed():
     assert yaml.safe_load(section_yaml("daq.channels"))["channels"][0]["bias_V"] == 0
 
 
+def test_a_key_that_holds_sections_is_printed_with_where_their_keys_are():
+    devices, drives = section_yaml("devices").splitlines(), section_yaml("devices.drives").splitlines()
+    shown = next(line for line in devices if line.startswith("  drives:"))
+    assert "a section with driver: roboclaw or roboteq or null; its keys: hil configs --keys devices.drives" in shown
+    (controllers, _) = [line for line in drives if line.startswith("  controllers:")]
+    printed = section_yaml(controllers.partition("hil configs --keys ")[2])
+    assert "channel_1: needed" in printed
+
+
 def test_a_section_that_is_not_there_is_refused_with_those_that_there_are():
     with pytest.raises(ValueError, match=r"trial\.colour: no section; those of trial: hold_line"):
         section_yaml("trial.colour")

@@ -116,6 +116,7 @@ def test_the_rigs_time_constants_deviate_only_if_asked_to_and_then_change_nothin
     assert (given.start_distance, given.alignment) == (plain.start_distance, plain.alignment)
 
 
+@pytest.mark.soak
 def test_a_seed_gives_one_vibration_and_another_seed_another():
     settings = ["plant.vibration.mains_V=0.01", "plant.vibration.run_up_N=1", "plant.vibration.footsteps_N=1"]
     (one, _), (same, _) = (volts_of(*settings, seconds=0.1) for _ in range(2))

@@ -154,6 +154,7 @@ def influence(config):
     return statics.influence(rover.neutral())[:, statics.columns(config.layout.joints)]
 
 
+@pytest.mark.ci_cases("each-uniform", "none-share")
 @pytest.mark.parametrize(
     ("regulators", "mode"), [*(("each", mode) for mode in MODES), ("none", "uniform"), ("none", "share")]
 )

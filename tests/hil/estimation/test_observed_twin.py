@@ -176,6 +176,7 @@ def test_a_trial_with_all_instruments_says_how_good_its_observer_was(trial):
     assert abs(energy - plant) < 3.0 * trial.summary["effective_kinetic_energy_sd_J"]
 
 
+@pytest.mark.ci_cases("motion-frozen-0.1", "imu-jump-0.5")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("role", "fault", "size"),

@@ -119,6 +119,17 @@ def check(run: Drive) -> None:
     assert np.abs(steady[:, TIME_LEFT] - steady[:, PLANT_TIME_LEFT]).max() < SHARE * (touch_s - run[T][0])
 
 
+@pytest.mark.ci_cases(
+    "sim_impact",
+    "sim_juno",
+    "sim_motion",
+    "sim_normal_force",
+    "sim_scan",
+    "sim_slope",
+    "sim_step",
+    "sim_walk",
+    "sim_xu",
+)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CONFIGS)
 def test_the_twin_of_each_shipped_config_drives_as_the_rig_does(name):
@@ -132,6 +143,7 @@ def test_the_twin_of_each_shipped_config_drives_as_the_rig_does(name):
         assert error_J < (SHARE * expected_J if np.isnan(sd_J) else 3.0 * sd_J)
 
 
+@pytest.mark.ci_cases("sim_juno-soil-8", "sim_normal_force-rigid--8")
 @pytest.mark.slow
 @pytest.mark.parametrize("pitch_deg", [-8, 8])
 @pytest.mark.parametrize("kind", ["soil", "firm", "rigid"])
@@ -152,6 +164,7 @@ def test_the_twin_is_held_back_as_the_rig_is_where_the_pull_is_measured_exactly(
     check(drive("sim_drawbar", f"drawbar.slip={slip}"))
 
 
+@pytest.mark.ci_cases("soil-40", "rigid-80")
 @pytest.mark.slow
 @pytest.mark.parametrize("angle_deg", [40, 80])
 @pytest.mark.parametrize("kind", ["soil", "firm", "rigid"])

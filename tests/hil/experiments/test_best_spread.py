@@ -157,6 +157,7 @@ def best_of(config):
     return LEVER_Nm * found.x, float(np.sqrt(np.mean(found.fun**2)))
 
 
+@pytest.mark.ci_cases("0", "1", "2")
 @pytest.mark.parametrize("number", [*range(3), *(pytest.param(one, marks=pytest.mark.slow) for one in range(3, 20))])
 def test_the_best_is_that_of_an_independent_solution(number):
     config = config_of(number)
@@ -168,6 +169,7 @@ def test_the_best_is_that_of_an_independent_solution(number):
     assert float(spread_of(best_state(Rig(config), drive, unevenness).load)) == pytest.approx(spread, abs=0.002)
 
 
+@pytest.mark.ci_cases("6-537")
 @pytest.mark.parametrize(("roll_deg", "first_N"), [(0, 590), (3, 565), (6, 537), (12, 475)])
 @pytest.mark.slow
 def test_the_pull_at_which_a_wheel_lifts_is_that_of_an_independent_solution(roll_deg, first_N):

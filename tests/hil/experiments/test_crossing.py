@@ -200,6 +200,7 @@ def test_hits_on_nonsmooth_ground_do_not_hide_the_loads_of_the_figure(climbed_ha
     assert "hits go on above" in [text.get_text() for text in loads.texts]
 
 
+@pytest.mark.ci_cases("0.8-True-500", "0.6-False-500")
 @pytest.mark.slow
 @pytest.mark.parametrize(("friction", "hangs", "step_us"), [(0.8, True, 500), (0.8, True, 125), (0.6, False, 500)])
 def test_a_front_wheel_hangs_over_the_step_where_statics_allow_it_and_never_needs_more_friction_than_there_is(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from hil.experiments.drawing import decimated, dress_panel, over_time
+from hil.experiments.drawing import decimated, dress_panel, legend_above, new_figure, over_time
 from hil.experiments.drive import plot_over_time
 from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
@@ -49,6 +49,19 @@ def test_a_panel_whose_axis_goes_down_keeps_it():
     axes.set_ylim(5.5, -0.5)
     dress_panel(axes, FigureForm(), "Valves powered", "")
     assert axes.get_ylim() == (5.5, -0.5)
+
+
+@pytest.mark.parametrize("names", [1, 7])
+def test_a_legend_above_a_panel_lies_over_no_title(names):
+    figure = new_figure(FigureForm(), (12.0, 6.0), (73.0, 45.0))
+    axes = figure.subplots(1, 2)[0]
+    for place in range(names):
+        axes.plot([0.0, 1.0], [0.0, place], label=f"middle left wheel {place}")
+    dress_panel(axes, FigureForm(), "Angles of the driven joints, measured", "[deg]")
+    legend_above(axes, FigureForm())
+    figure.draw_without_rendering()
+    title, legend = axes._left_title.get_window_extent(), axes.get_legend().get_window_extent()
+    assert not title.overlaps(legend)
 
 
 STATES = "0=IDLE,1=RAMP,2=MEASURE,3=DONE"

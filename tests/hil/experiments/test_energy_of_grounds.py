@@ -43,6 +43,7 @@ def test_on_firm_ground_the_force_goes_with_the_energy_with_the_grounds_constrai
     assert found["plant_J"] > 1.25
 
 
+@pytest.mark.soak
 def test_where_the_weight_has_no_time_to_act_that_holds_of_every_angle():
     found = spread_of_ratios("rigid", *STIFF, angles_deg=(40.0, 65.0, 90.0))
     assert found["plant_on_ground_J"] < 1.06

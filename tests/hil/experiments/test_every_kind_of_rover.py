@@ -48,6 +48,7 @@ EXPERIMENTS = {
 CASES = [("rigid", experiment) for experiment in EXPERIMENTS] + [(kind, "impact") for kind in KINDS if kind != "rigid"]
 
 
+@pytest.mark.ci_cases("rigid-impact", "rigid-crossing", "rockers-impact", "rigid with eight wheels-impact")
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "experiment"), CASES)
 def test_an_experiment_on_a_rover_of_any_kind_ends_with_a_summary(kind: str, experiment: str, tmp_path: Path) -> None:

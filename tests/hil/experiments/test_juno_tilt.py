@@ -53,6 +53,7 @@ def test_the_chassis_tilted_by_10_degrees_moves_the_centre_of_mass_and_loads_the
     assert after == pytest.approx([1452.0, 1665.0], abs=5.0)
 
 
+@pytest.mark.soak
 def test_a_wheel_raised_by_100_mm_lifts_the_chassis_by_a_quarter_and_leaves_the_loads_of_both_sides(tilt, tmp_path):
     steps = [{"for_s": 0.1, "speed_mps": 0.01}]
     _, summary, row, _ = made(tmp_path, {"ground.wheel_height_m": [0.1, 0, 0, 0], "drive.steps": steps})
@@ -64,6 +65,7 @@ def test_a_wheel_raised_by_100_mm_lifts_the_chassis_by_a_quarter_and_leaves_the_
     assert loads[[0, 2]].sum() / loads.sum() == pytest.approx(0.496, abs=0.002)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("ratio", "least_m", "most_m"), [(129, 0.01, 0.1), (32, -0.005, 0.005)])
 def test_the_low_gear_climbs_5_degrees_and_the_high_one_does_not(ratio, least_m, most_m, tmp_path):
     slope = {"ground.pitch_deg": 5, "drives.gearbox.ratio": ratio, "drive.steps": [{"for_s": 0.5, "speed_mps": 0.2}]}

@@ -33,6 +33,7 @@ def weak_drives(monkeypatch):
     monkeypatch.setattr(Rig, "simulated", prop)
 
 
+@pytest.mark.ci_cases("motion={}")
 @pytest.mark.slow
 @pytest.mark.parametrize("motion", [POSE, TAPE])
 def test_slip_speed_and_pull_are_within_their_intervals_of_what_is_true(weak_drives, motion):

@@ -100,6 +100,7 @@ def test_on_off_valves_with_the_lines_as_they_are_reach_the_best_within_three_se
     assert found["switchings_per_s"] < 5.0
 
 
+@pytest.mark.ci_cases("rear_left")
 @pytest.mark.slow
 @pytest.mark.parametrize("wheel", ["rear_left", "rear_right"])
 def test_a_wheel_made_light_stays_within_the_limit_that_it_is_aimed_at(wheel):
@@ -117,6 +118,7 @@ EXACT = (
 )  # fmt: skip
 
 
+@pytest.mark.ci_cases("three")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("joints", "best"),
@@ -196,7 +198,7 @@ def test_an_operator_changes_the_goal_and_the_run_is_replayed_bit_for_bit(tmp_pa
     assert recompute(record, Rig(config), outcome.summary).summary["load_steps"] == outcome.summary["load_steps"]
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_an_operator_who_wants_most_traction_on_firm_ground_changes_nothing(monkeypatch):
     steps = "normal_force.steps=[{for_s: 0.5, mode: passive}, {for_s: 1, mode: uniform}]"
     config = load_config("sim_normal_force", [*QUIET, steps, "ground.kind=firm", "rover.drawbar.pull_N=200"])

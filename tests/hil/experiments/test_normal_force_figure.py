@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hil.experiments.figure_form import FigureForm
-from hil.experiments.normal_force.figure import plot_normal_force
+from hil.experiments.normal_force.figure import NormalForceExperiment
 from hil.messages.layout import Layout
 from hil.messages.link_messages import EVENT, TIMING
 from hil.messages.signals import block_dtype, tick_dtype
@@ -50,7 +50,9 @@ def record():
 
 @pytest.fixture(scope="module")
 def drawn():
-    figures = [plot_normal_force(record(), SUMMARY, "run_8", FigureForm(width)) for width in ("screen", "single")]
+    figures = [
+        NormalForceExperiment.plot(record(), SUMMARY, "run_8", FigureForm(width)) for width in ("screen", "single")
+    ]
     for figure in figures:
         figure.draw_without_rendering()
     return figures

@@ -83,6 +83,7 @@ def test_a_run_that_fault_32_ends_is_safe_and_its_record_holds(tmp_path, capsys)
     assert "Look at the rover before" in words
 
 
+@pytest.mark.ci_cases("3-560")
 @pytest.mark.slow
 @pytest.mark.parametrize(("roll_deg", "pull_N"), [(0, 585), (3, 560), (6, 530)])
 def test_a_rover_pulled_nearly_as_hard_as_arming_allows_keeps_its_wheels_on_the_ground(roll_deg, pull_N):

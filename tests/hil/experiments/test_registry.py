@@ -35,6 +35,13 @@ def test_each_experiment_names_the_class_of_its_section_of_the_config(kind):
     assert type(unchecked.section) is kind.section
 
 
+@pytest.mark.parametrize("kind", BUILT_IN, ids=lambda kind: kind.name)
+def test_each_experiment_draws_the_figure_that_is_nearest_to_it(kind):
+    """One that names its plotter is not drawn by the `plot` of what it extends."""
+    nearest = next(one for one in kind.__mro__ if "plot" in vars(one) or vars(one).get("plotter"))
+    assert "plot" in vars(nearest) or kind.plot.__func__ is Experiment.plot.__func__
+
+
 def test_a_number_of_an_experiment_that_is_not_finite_is_none_and_its_summary_is_made(monkeypatch):
     own = {"mean_slip": np.float64("nan"), "peaks": (np.float32(1.5), np.inf), "by_wheel": {"loads": np.array([1, 2])}}
     monkeypatch.setattr(JogExperiment, "summarise", lambda one, run: {**own, **one.verdict(run)})

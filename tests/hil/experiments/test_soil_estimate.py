@@ -16,7 +16,7 @@ from hil.recording import read_trial
 STEPS = "normal_force.steps=[{for_s: 2.5, mode: passive}, {for_s: 1, mode: max_traction}]"
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_drive_tells_the_slip_modulus_of_the_simulated_rig_and_max_traction_uses_it(tmp_path):
     config = load_config("sim_soil_estimate", [STEPS, "telemetry.endpoint=''"])
     summary = run_experiment(config, tmp_path, lambda _: None, figure=False).summary

@@ -125,6 +125,7 @@ def test_a_start_and_a_stop_that_contradict_each_other_refuse_no_run(config):
     assert abs(found.late_s.value) < 1.96 * found.late_s.sd
 
 
+@pytest.mark.ci_cases("0.002")
 @pytest.mark.slow
 @pytest.mark.parametrize("drift_mps", [0.0, DRIFT_MPS])
 def test_the_interval_of_a_followed_speed_holds_the_truth_though_its_instrument_drifts(drift_mps):

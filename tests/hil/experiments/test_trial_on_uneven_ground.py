@@ -16,6 +16,7 @@ SLOPE = ("ground.pitch_deg=5",)
 SCAN = ("ground.kind=scan", "ground.scan={file: scans/mound.csv, units: m, up: z, start_m: [0.8, 0.1]}")
 
 
+@pytest.mark.ci_cases("slope")
 @pytest.mark.slow
 @pytest.mark.parametrize("ground", [SLOPE, SCAN], ids=["slope", "scan"])
 def test_a_trial_on_ground_that_is_not_level_comes_to_its_impact_and_proves_itself(tmp_path, ground):

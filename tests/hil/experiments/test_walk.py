@@ -76,6 +76,7 @@ def test_what_is_commanded_is_what_the_motions_say(walked):
     assert rows["clamped"].max() == 0
 
 
+@pytest.mark.ci_cases("screen")
 @pytest.mark.slow
 @pytest.mark.parametrize("width", ["screen", "single"])
 def test_the_figure_shows_angles_errors_and_torques_of_the_joints(walked, width):

@@ -88,6 +88,7 @@ def test_a_wheel_on_its_carriage_is_recorded_verified_and_replayed(tmp_path):
     assert window.sinkage_m.value == pytest.approx(depth, rel=0.005)
 
 
+@pytest.mark.ci_cases("settings1-0.4")
 @pytest.mark.slow
 @pytest.mark.parametrize(("settings", "slip"), [((), 0.02), (("soil.shear=oida",), 0.4), (("soil.shear=wong",), 0.9)])
 def test_the_carriage_holds_the_slip_where_the_wheel_has_to_be_pushed_and_beyond_the_peak(settings, slip):
@@ -130,7 +131,7 @@ def test_the_sinkages_are_those_of_a_wheel_that_compresses_the_soil_on_both_side
     assert heavier.load_N[0] - found.windows[0].load_N[0] == pytest.approx(20.0 * 9.81, rel=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_pressed_wheels_and_rolling_ones_are_fitted_together_and_other_rovers_beside_them(pressed, tmp_path):
     for number, slip in enumerate((0.1, 0.4)):
         config = load_config("sim_wheel_bed", [*SHORT, f"drawbar.slip={slip}"])

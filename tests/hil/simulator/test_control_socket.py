@@ -52,7 +52,7 @@ def test_two_clients_do_not_disturb_each_other(path):
 
 def test_what_is_refused_says_why_and_the_next_command_is_heard(path):
     with ControlClient(path) as control:
-        with pytest.raises(DeviceError, match="refuse: ValueError: angle is 10 to 90, found 3"):
+        with pytest.raises(DeviceError, match="refuse: angle is 10 to 90, found 3"):
             control.ask("refuse", angle=3)
         assert control.ask("echo") == {}
 
@@ -119,3 +119,8 @@ def test_only_its_owner_may_use_it(path):
 def test_nobody_there_is_said_so(tmp_path):
     with pytest.raises(DeviceError, match=r"no server at .*is `hil sim` running"):
         ControlClient(tmp_path / "control")
+
+
+def test_an_error_is_in_words_and_names_what_is_missing():
+    missing = dispatch(b'{"do": "press"}', {"press": lambda order: {"pressed": order["pressed"]}})
+    assert missing == {"ok": False, "error": "the command needs 'pressed'"}

@@ -1,10 +1,13 @@
-"""basicmicro and pymodbus, which are not ours, with the plug-in's devices in real time; no time is asserted."""
+"""basicmicro, pymodbus and geocompy, which are not ours, with the plug-in's devices in real time; no time matters."""
 
 import math
 import time
 
 import pytest
 from basicmicro import Basicmicro
+from geocompy.communication import open_serial
+from geocompy.geo import GeoCom
+from geocompy.geo.gctypes import GeoComCode
 from pymodbus.exceptions import ModbusIOException
 
 from hil.testing import encoders, roboclaw
@@ -124,3 +127,27 @@ def test_a_fault_that_cannot_be_is_refused_with_what_can(simulated_roboclaw, wro
 def test_addresses_that_no_roboclaw_has_are_refused(addresses):
     with pytest.raises(ValueError, match="0x80 to 0x87"):
         roboclaw(addresses)
+
+
+def test_geocompy_lets_the_total_station_follow_its_prism_and_reads_the_place(simulated_total_station):
+    station = simulated_total_station
+    with open_serial(station.path, speed=station.baud, timeout=int(PATIENCE_S)) as port:
+        client = GeoCom(port)
+        assert client.csv.get_serial_number().params == 214587
+        assert client.csv.get_instrument_name().params == "TCRP1201"
+        assert client.tmc.get_coordinate(wait=0).error == GeoComCode.TMC_ANGLE_OK  # nothing is measured yet
+        for done in (
+            client.aus.switch_user_atr(True),
+            client.aus.switch_user_lock(True),
+            client.tmc.set_edm_mode_v2("CONT_DYNAMIC"),
+            client.aut.fine_adjust(0.1, 0.1),
+            client.aut.lock_in(),
+            client.tmc.do_measurement("DISTANCE"),
+        ):
+            assert done.error == GeoComCode.OK
+        assert client.mot.get_lockon_status().params.name == "LOCK"
+        station.values[:] = (2.5, -1.25, 0.375)
+        wait_for(lambda: (found := client.tmc.get_coordinate(wait=0).params) and float(found[0].x) == 2.5)
+        place, measured_ms, _, asked_ms = client.tmc.get_coordinate(wait=0).params
+        assert tuple(map(float, place)) == (2.5, -1.25, 0.375)
+        assert measured_ms <= asked_ms

@@ -21,6 +21,8 @@ from models.vehicle import VehicleModel, make_vehicle_state, run
 from models.vehicle.energy import EnergyMeter
 from models.vehicle.step import accounted_step
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 IDLE = Drive(0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 FLOATING = np.zeros(3)
 DT = 1e-4
@@ -93,7 +95,6 @@ def test_legs_at_their_torque_limits_move_as_with_position_actuators_of_mujoco()
     assert ours == pytest.approx(targets, abs=1e-3)
 
 
-@pytest.mark.slow
 def test_a_servo_with_huge_gains_is_a_lock_at_its_angle():
     angles = dict(zip(LEGS, np.radians([20.0, -15.0, 5.0, 0.0, 10.0, -25.0]).tolist(), strict=True))
     stiff = [LINEAR._replace(joint=name, start=at, position_gain=1e3, velocity_gain=1e9) for name, at in angles.items()]
@@ -197,7 +198,6 @@ def moved(dt):
     return start, meter.read()
 
 
-@pytest.mark.slow
 def test_the_work_of_servos_is_what_the_rover_gains_and_gears_and_cut_motors_lose():
     residues = []
     for dt in (2e-4, 1e-4):

@@ -110,6 +110,7 @@ def world_momentum(rover, state):
     return turn @ (rover.mass_matrix(q)[:3] @ v)
 
 
+@pytest.mark.ci_cases("60.0")
 @pytest.mark.parametrize("angle_deg", [30.0, 60.0, 90.0])
 def test_flexible_legs_take_from_the_first_hit_what_their_modes_say(angle_deg):
     """T_c with the legs as springs lies between that of the rigid rover and that of a rover with slack legs."""

@@ -27,6 +27,7 @@ def floating(rover):
     return VehicleModel(rover.chain, None, IDLE, None, FLOATING, stops=make_stops(rover))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROVERS)
 def test_every_suspension_joint_of_every_rover_has_stops_of_the_config(name):
     rover = ROVERS[name].make(locks=dict.fromkeys(ROVERS[name].rig_locks(), 0.0))
@@ -55,7 +56,7 @@ def test_a_rover_without_stops_turns_on_as_before():
     assert abs(state.q[7 + rover.joint_names.index("left_bogie")]) > STOP
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @given(
     st.sampled_from(["rcp", "exomars", "rocker_bogie", "juno"]),
     st.sampled_from([1e-4, TWIN_DT]),
@@ -89,6 +90,7 @@ def test_a_joint_never_passes_its_stop_by_much_and_never_gains_energy(name, dt, 
     assert row.stored <= first.stored * (1.0 + 2e-3) + 1e-9
 
 
+@pytest.mark.slow
 def test_away_from_its_stops_a_joint_moves_to_the_last_bit_as_without_them():
     rover, states = juno(), []
     for stops in (NO_STOPS, make_stops(rover)):

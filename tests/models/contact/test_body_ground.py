@@ -41,6 +41,11 @@ def borne(vehicle, state, up) -> tuple[float, float]:
     return float(vehicle.body.ground.law.stiffness * depth.sum()), float(state.ground.vertical.sum())
 
 
+@pytest.mark.ci_cases(
+    "180.0-sim_normal_force-overrides0-0.0005",
+    "130.0-sim_normal_force-overrides3-0.0005",
+    "130.0-sim_juno-overrides4-0.0005",
+)
 @pytest.mark.slow
 @pytest.mark.parametrize("dt", [1e-4, 5e-4])
 @pytest.mark.parametrize(
@@ -66,6 +71,7 @@ def test_a_rover_dropped_on_its_back_rests_on_its_body_with_its_weight(config, o
     assert over.max() < math.radians(1.0)
 
 
+@pytest.mark.ci_cases("0.0005")
 @pytest.mark.slow
 @pytest.mark.parametrize("dt", [1e-4, 5e-4])
 def test_energy_only_falls_while_a_rover_turns_over_and_lands(dt):

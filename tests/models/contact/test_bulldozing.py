@@ -80,6 +80,7 @@ def under(bench, **changes):
     return wheel, where._replace(ground=where.ground._replace(wheel=wheel.parameters, **changes))
 
 
+@pytest.mark.slow
 def test_a_rovers_pulls_are_the_wheel_models_and_change_its_momentum(bench):
     wheel, where = under(bench)
     motion = bench.driving(where, 4.0)
@@ -96,7 +97,7 @@ def test_a_rovers_pulls_are_the_wheel_models_and_change_its_momentum(bench):
     assert change == pytest.approx(impulse, rel=0.02)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_region_pushes_as_its_soil_everywhere_and_in_a_rut_only_what_stands_above_its_bottom(bench):
     wheel, where = under(bench)
     everywhere = [(-99.0, -99.0), (99.0, -99.0), (99.0, 99.0), (-99.0, 99.0)]

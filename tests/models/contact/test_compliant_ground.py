@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 from models.contact.compliant import make_compliant_ground, push_compliant_ground
 from models.contact.laws import make_law
@@ -80,6 +81,19 @@ def test_the_ground_pushes_by_the_law(rate):
     assert nonlinear.vertical[0] == pytest.approx(1e-3**1.5 * (1e6 + 3e6 * rate), rel=1e-9)
     assert force[2] == pytest.approx(nonlinear.vertical[0])
     assert nonlinear.sinkage[0] == pytest.approx(1e-3)
+
+
+@pytest.mark.parametrize("share", [0.001, 0.01, 0.05])
+def test_the_visco_elastic_law_is_gonthiers_linear_volumetric_contact_of_a_wheel_on_a_plane(share):
+    """Petersen 2012 2.1.2: k_v V (1 + a d'), V the volume of the wheel below the plane, here by quadrature."""
+    per_volume, width, a, rate = 2e8, 0.1, 2.0, 0.05
+    depth = share * RADIUS
+    half = math.sqrt(2.0 * RADIUS * depth - depth**2)
+    volume = width * quad(lambda x: math.sqrt(RADIUS**2 - x**2) - (RADIUS - depth), -half, half)[0]
+    stiffness = 4.0 / 3.0 * per_volume * width * math.sqrt(2.0 * RADIUS)
+    law = make_law("visco_elastic", stiffness, exponent=1.5, damping=a * stiffness)
+    found, _ = force_of(make_compliant_ground(law), -depth, sinking(rate))
+    assert found.vertical[0] == pytest.approx(per_volume * volume * (1.0 + a * rate), rel=0.01)
 
 
 @pytest.mark.parametrize("compliant", [LINEAR, NONLINEAR])

@@ -8,6 +8,8 @@ import pytest
 from models.contact.cone_solver import solve_cones
 from models.contact.cones import make_cones
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 TOLERANCE, WARM, GIVING = 1e-10, 0, 1
 
 

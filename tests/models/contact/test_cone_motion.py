@@ -7,6 +7,8 @@ import pytest
 
 from models.contact.cones import add_contact, add_open, add_stuck, begin_step, end_step, make_cones, prepare
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 OPEN, STUCK, OTHER = range(3)
 
 

@@ -10,11 +10,8 @@ import math
 import numpy as np
 import pytest
 
-from models.contact.profile_contact import make_profile_contact
 from models.gravity import GRAVITY_MPS2
-from models.rover import single_wheel
 from models.terrain import shapes
-from models.terrain.profile import make_profile
 from references.one_wheel import WheelProperties
 
 pytestmark = pytest.mark.slow  # kernels of their own
@@ -91,10 +88,3 @@ def test_no_energy_is_made_by_a_free_wheel_that_drops_bounces_and_rolls_over_edg
         last, farthest = min(last, stored), max(farthest, wheel.place[0])
     assert farthest > 0.3
     assert last < 0.99 * began
-
-
-def test_a_profile_under_crowned_wheels_or_with_a_spring_that_is_none_is_refused():
-    rover = single_wheel()
-    profile = make_profile(shapes.ended(shapes.step(0.1), "plateau"), 0.5, 0.0)
-    with pytest.raises(ValueError, match="stiffness is 0"):
-        make_profile_contact(rover, profile, 0.0, 1.0)

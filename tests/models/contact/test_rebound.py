@@ -10,6 +10,8 @@ from models.contact.cones import make_cones
 from models.contact.rebound import LAWS, WIDEST, make_rebound, rebound
 from references.impact_path import impact_path
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 TOLERANCE = 1e-12
 
 

@@ -16,6 +16,8 @@ from models.rover import exomars, rcp
 from models.vehicle import run
 from models.wheel import RigidWheel
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 FRONT, MIDDLE, REAR = (0, 1), (2, 3), (4, 5)
 
 

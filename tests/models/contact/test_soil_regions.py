@@ -16,6 +16,8 @@ from models.vehicle import Scene, run, run_bound
 from models.wheel import RigidWheel, Soil
 from models.wheel.kernels import SLIP_MODULUS, resultant
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 SAND = Soil(1.58e5, 0.501, friction_angle=0.5, rebound=0.08, slip_modulus=0.8)
 HARD = Soil(1.0e7, 0.9, friction_angle=0.6, rebound=0.2, slip_modulus=0.1)
 ROCK = Soil(1.0e9, 1.0, friction_angle=0.6, rebound=0.9, slip_modulus=0.05)
@@ -107,7 +109,6 @@ def test_a_region_with_two_corners_or_a_number_out_of_range_is_refused_by_its_nu
         regions_of(SoilRegion(((0.0, math.nan), *SQUARE[1:]), HARD, 0.2))
 
 
-@pytest.mark.slow
 def test_a_rover_that_drives_onto_hard_soil_comes_out_of_the_soft_and_is_faster():
     nominal = nominal_rig(load_config("sim_scan", {"drive.steps": [{"for_s": 0.6, "speed_mps": 0.2}]}))
     hard = SoilRegion(((0.9, -3.0), (9.0, -3.0), (9.0, 3.0), (0.9, 3.0)), HARD, 0.3)

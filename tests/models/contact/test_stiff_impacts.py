@@ -95,6 +95,7 @@ def test_an_impact_costs_t_c_times_what_the_restitution_takes(bench, name, angle
     assert highest < before + 0.6 * flight.frequency * dt * flight.spent
 
 
+@pytest.mark.ci_cases("hunt_crossley")
 @pytest.mark.slow
 @pytest.mark.parametrize(("k", "dt"), STIFF)
 @pytest.mark.parametrize("name", LAWS)

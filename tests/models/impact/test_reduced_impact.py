@@ -65,6 +65,7 @@ def masses(parameters):
     return *(2.0 * effective_kinetic_energy(M, rows, v) / math.sin(angle) ** 2 for rows in (J, held)), M[0, 0]
 
 
+@pytest.mark.slow
 def test_without_ground_the_peak_goes_with_the_root_of_the_stiffness_and_with_the_speed():
     parameters = rig("ground.kind=none")
     assert exponent(parameters) == pytest.approx(0.5, abs=0.003)
@@ -100,6 +101,7 @@ def test_the_drags_of_soil_and_gears_are_what_bends_force_over_speed():
     assert straight[2] / straight[0] == pytest.approx(1.0, abs=0.04)
 
 
+@pytest.mark.slow
 def test_one_mass_gives_the_peak_without_ground_and_on_smooth_firm_ground():
     """There is no drag; weight keeps all wheels on firm ground, which no impact of this size lifts."""
     free, held, _ = masses(rig())

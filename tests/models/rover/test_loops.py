@@ -19,6 +19,8 @@ from models.rover.rover import Rover
 from models.vehicle import VehicleModel, make_vehicle_state, run
 from models.vehicle.ledger import motion_energy
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 P = JunoExactParameters()
 LEFT = 7  # place of the left rocker's angle in a configuration
 GRAVITY = np.array([0.0, 0.0, -9.81])
@@ -120,7 +122,6 @@ def energy(rover: Rover, q, v) -> float:
     return sum(motion_energy(rover.chain, GRAVITY, *state, make_work(rover.chain)))
 
 
-@pytest.mark.slow
 def test_in_free_flight_the_equations_of_motion_keep_the_energy(rover):
     q, v = tumbling(rover)
 
@@ -141,7 +142,6 @@ def test_in_free_flight_the_equations_of_motion_keep_the_energy(rover):
     assert kept == pytest.approx(begun, abs=1e-7)
 
 
-@pytest.mark.slow
 def test_the_step_keeps_the_loops_closed_and_its_energy_error_vanishes_with_the_step(rover):
     free = VehicleModel(rover.chain, None, Drive(0.0, 0.0, math.inf, 0.0, 0.02, 0.0, 0.0, 0.0), None, GRAVITY)
     lost = []
@@ -157,7 +157,7 @@ def test_the_step_keeps_the_loops_closed_and_its_energy_error_vanishes_with_the_
     assert lost[1] / lost[0] == pytest.approx(0.5, rel=0.1)
 
 
-@pytest.mark.slow
+@pytest.mark.ci_cases("0.3")
 @pytest.mark.parametrize("angle", [0.0, 0.3])
 def test_the_gradient_of_t_c_has_the_rate_of_the_loops(rover, angle):
     q, v, step = bent(rover, angle), np.random.default_rng(2).normal(size=rover.nv), 1e-5

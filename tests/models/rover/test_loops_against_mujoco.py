@@ -15,6 +15,8 @@ from scipy.spatial.transform import Rotation
 from models.rover import juno_exact
 from models.rover.mjcf import to_mjcf
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo, the second reference engine, is not installed")
 
 ROVERS = {

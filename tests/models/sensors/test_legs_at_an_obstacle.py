@@ -59,6 +59,7 @@ def pressed(settings: dict[str, object]) -> tuple[Rover, VehicleState, np.ndarra
     return rover, state, parts.volts[0].reshape(-1, 6), (state.v - before) / STEP_S
 
 
+@pytest.mark.ci_cases("level", "on the plate's upper edge")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_they_are_what_changes_the_rovers_momentum_and_angular_momentum(name):
@@ -76,6 +77,7 @@ def test_they_are_what_changes_the_rovers_momentum_and_angular_momentum(name):
     np.testing.assert_allclose(about, change[3:6], atol=2e-3 * np.abs(change[3:6]).max())
 
 
+@pytest.mark.slow
 def test_on_a_slope_they_see_the_obstacle_as_it_stands_there():
     """Its angle is that to the slope, on which the legs stand upright: they see it as they do on level ground."""
     settings = {"ground.pitch_deg": 15, "obstacle.friction": 0.0}

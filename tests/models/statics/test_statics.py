@@ -17,6 +17,7 @@ def test_a_torque_presses_the_front_wheel_down_and_the_middle_one_up():
     assert middle_left < -1.0
 
 
+@pytest.mark.ci_cases("rcp", "exomars", "juno")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in ROVERS if not ROVERS[name].guided()])
 def test_torques_change_neither_the_sum_nor_the_moments_of_the_loads(name):

@@ -37,6 +37,7 @@ def at_rest(vehicle, state, statics, torque):
     return state.ground.vertical.copy()
 
 
+@pytest.mark.ci_cases("level")
 @pytest.mark.slow
 @pytest.mark.parametrize("ground", GROUNDS)
 def test_loads_and_influence_by_statics_are_those_of_the_dynamic_model_at_rest(ground):

@@ -62,6 +62,7 @@ def driven(parameters, seconds: float):
     return rover, vehicle, np.mean(loads, axis=0), state
 
 
+@pytest.mark.ci_cases("as shipped", "drawbar, level", "two slopes", "juno uphill")
 @pytest.mark.slow
 @pytest.mark.parametrize(("config", "overrides"), CASES.values(), ids=CASES)
 def test_predicted_loads_and_angles_are_those_of_the_drive_within_a_hundredth(config, overrides):
@@ -77,6 +78,7 @@ def test_predicted_loads_and_angles_are_those_of_the_drive_within_a_hundredth(co
     assert tilt_of(found.q) == pytest.approx(tilt_of(state.q), abs=2e-3)
 
 
+@pytest.mark.ci_cases("3")
 @pytest.mark.slow
 @pytest.mark.parametrize("roll_deg", [0, 3, 6, 12])
 def test_the_pull_at_which_a_wheel_lifts_in_a_drive_is_the_predicted_one_within_a_hundredth(roll_deg):
@@ -104,6 +106,7 @@ def test_the_pull_at_which_a_wheel_lifts_in_a_drive_is_the_predicted_one_within_
     assert not stands(1.01 * pull)
 
 
+@pytest.mark.ci_cases("0.0-3", "0.05-12")
 @pytest.mark.slow
 @pytest.mark.parametrize("roll_deg", [0, 3, 6, 12])
 @pytest.mark.parametrize("rim", [0.0, RIM])

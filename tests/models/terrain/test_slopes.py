@@ -83,6 +83,7 @@ def driven(ground: str, terrain, gravity, plane=None):
     return state
 
 
+@pytest.mark.ci_cases("soil")
 @pytest.mark.slow
 @pytest.mark.parametrize("ground", GROUNDS)
 def test_a_slope_is_tilted_gravity_to_rounding(ground):
@@ -97,6 +98,7 @@ def test_a_slope_is_tilted_gravity_to_rounding(ground):
         assert getattr(sloping.ground, name) == pytest.approx(getattr(level.ground, name), rel=1e-7, abs=1e-7)
 
 
+@pytest.mark.ci_cases("soil")
 @pytest.mark.slow
 @pytest.mark.parametrize("ground", ["soil", "compliant"])
 def test_a_rover_on_a_tilted_height_map_moves_as_on_the_slope_to_rounding(ground):

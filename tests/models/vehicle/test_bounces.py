@@ -18,6 +18,8 @@ from models.vehicle import VehicleModel, make_vehicle_state
 from models.vehicle.ledger import motion_energy
 from models.vehicle.step import Scene, run_bound
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 GRAVITY, DROP = 9.81, 0.02
 HIT = math.sqrt(2.0 * GRAVITY * DROP)
 TURNING = exomars(locks={"steering": 0.0})

@@ -22,6 +22,7 @@ CASES = {
     "rigid": ["ground.kind=rigid"],
     "legs and grousers": ["obstacle.legs=each", "obstacle.exponent=1.5", "wheel.grousers=22"],
     "other law, drawbar": ["obstacle.law=gonthier", "obstacle.restitution=0.4", "rover.drawbar.pull_N=20"],
+    "friction that holds": ["ground.kind=firm", "ground.friction_holds=true", "obstacle.hold_stiffness_Npm=8e5"],
     "couplings": ["rover.type=rocker_bogie"],
 }
 
@@ -47,6 +48,7 @@ def trial(plant: Plant, seconds: float = 1.2) -> list:
     return rows
 
 
+@pytest.mark.ci_cases("soil")
 @pytest.mark.parametrize("overrides", CASES.values(), ids=CASES)
 def test_balance_closes_and_its_residue_shrinks_with_the_sub_step(overrides):
     worst, ends = [], []
@@ -73,6 +75,7 @@ def test_the_ledger_changes_no_bit_of_the_motion():
     assert peaks[0] == peaks[1]
 
 
+@pytest.mark.ci_cases("soil")
 @pytest.mark.parametrize("overrides", CASES.values(), ids=CASES)
 def test_the_work_of_the_plate_is_what_its_contacts_store_and_lose(overrides):
     plant = plant_of(overrides, 25)

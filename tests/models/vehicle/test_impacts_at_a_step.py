@@ -90,6 +90,7 @@ def test_no_step_s_contacts_make_energy_though_the_drives_keep_the_wheels_bounci
     assert summed < -1.0
 
 
+@pytest.mark.ci_cases("newton")
 @pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS)
 def test_once_its_drives_are_cut_a_rover_that_bounces_at_the_step_comes_to_rest(law):

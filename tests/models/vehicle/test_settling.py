@@ -39,6 +39,7 @@ def settled(*settings):
     return list(settling._arrays((vehicle, state)))
 
 
+@pytest.mark.ci_cases("soil", "a slope")
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", CASES.values(), ids=CASES)
 def test_a_rover_settled_again_is_the_same_to_the_last_bit_and_is_not_computed_again(runs, settings):

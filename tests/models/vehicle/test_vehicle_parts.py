@@ -32,6 +32,7 @@ def test_without_an_obstacle_a_rover_moves_as_before_one_that_it_never_reaches(b
     assert states[1].v[0] > 0.01
 
 
+@pytest.mark.slow
 def test_a_cylinders_pressure_is_its_torque_on_its_joint(bench):
     mounts = mount_cylinders(bench.rover, ("rear_bogie", "left_bogie"), CYLINDER)
     pressed, pushed = make_vehicle_state(bench.rover, cylinders=2), bench.resting()

@@ -11,7 +11,14 @@ export function bodyColours() {
 }
 
 /** Style of an axis in that colour. */
-export const axisStyle = (stroke) => ({ stroke, grid: { stroke: "#8884" } });
+export const axisStyle = (stroke) => ({ stroke, grid: { stroke: "#8884" }, values: (_, ticks, axis, space, step) => tickWords(ticks, step) });
+
+/** Numbers at the ticks of an axis, with as many decimals as its step [unit of the axis] has, so that no two are alike. */
+export function tickWords(ticks, step) {
+  let decimals = 0;
+  while (decimals < 9 && Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-6) decimals += 1;
+  return ticks.map((tick) => (tick === null ? "" : (Number(tick.toFixed(decimals)) + 0).toFixed(decimals)));
+}
 
 /** Width of a chart in a box. */
 export const widthIn = (box) => Math.max(260, box.clientWidth);

@@ -3,7 +3,7 @@
 // A status or a tick that is older is old [s]. Where no loop runs, some steps write none for longer; no drive has power in them.
 export const OLD_S = 1.0;
 const LONGEST_STEP_S = 300;
-const STEPS = {
+export const STEPS = {
   opening: "The rig is being opened.", preparing: "The run is being prepared.", concluding: "The results are being written.",
   campaign: "The campaign goes on.",
 };

@@ -70,6 +70,6 @@ class Bar {
       const value = of(`${field}/${this.name}`);
       return value === null ? null : times * value;
     })];
-    values.forEach((value, i) => setText(this.cells[i], value === null ? "-" : value.toFixed(0)));
+    values.forEach((value, i) => setText(this.cells[i], value === null ? "-" : (Math.round(value) + 0).toFixed(0)));
   }
 }

@@ -34,7 +34,8 @@ export function startLog(connection) {
   });
   connection.on("log", ({ t, who, text }) => add(t, who, text));
   connection.on("event", ({ t, virtual_s: virtual, name, id, value, limit, detail }) => {
-    const numbers = [["value", value], ["limit", limit]].filter(([, one]) => typeof one === "number").map(([word, one]) => `${word} ${digits(one)}`);
+    const given = ([, one]) => typeof one === "number" && (id || one); // an event that is no fault says 0 for what it does not have
+    const numbers = [["value", value], ["limit", limit]].filter(given).map(([word, one]) => `${word} ${digits(one)}`);
     add(t, id ? `fault ${id}` : "event", [name, detail, ...numbers, typeof virtual === "number" && `at ${virtual.toFixed(3)} s of simulated time`].filter(Boolean).join(", "));
   });
   byId("find-line").addEventListener("input", showAll);

@@ -1,12 +1,13 @@
 /** Lease, who asks for it, arming and start, faults with what to do, set-points and modes. */
 
 import { startChecks } from "./checks.js";
+import { STEPS } from "./display.js";
 import { byId, make, row, setText, timeOf } from "./dom.js";
 import { onHold } from "./hold.js";
 
 // A request for the lease is shown to its holder for 5 s; it is repeated while this page waits.
 const ASK_AGAIN_MS = 2000;
-const STEPS = ["lease", "arm", "start"];
+const BUTTONS = ["lease", "arm", "start"];
 
 export function startOperate(connection, config, display) {
   const complain = (reply) => setText(byId("asked"), reply.ok ? "" : reply.error);
@@ -35,8 +36,9 @@ export function startOperate(connection, config, display) {
     lease = shown.known ? status.lease : null;
     const next = nextStep(shown.kind, status, lease);
     byId("lease").disabled = !lease;
-    for (const name of ["arm", "start"]) byId(name).disabled = !lease?.yours;
-    for (const name of STEPS) byId(name).classList.toggle("primary", name === next);
+    byId("arm").disabled = !lease?.yours || isBusy(shown.kind, status);
+    byId("start").disabled = !lease?.yours || shown.kind !== "armed";
+    for (const name of BUTTONS) byId(name).classList.toggle("primary", name === next);
     if (lease) {
       if (lease.yours || lease.holder !== asking) asking = null;
       showLease(lease, asking);
@@ -45,6 +47,9 @@ export function startOperate(connection, config, display) {
     if (last) showFaults(shown, last);
   });
 }
+
+/** Whether hil operate would refuse an arming, or a run goes on that hears none. */
+const isBusy = (kind, status) => ["armed", "running"].includes(kind) || status?.state in STEPS;
 
 /** The step that comes next: its button is the large one. None: only a stop makes sense, the rig is busy, or a campaign asks. */
 function nextStep(kind, status, lease) {

@@ -43,6 +43,7 @@ export class View {
     const box = [this.back, upper - EDGE_M - rise, this.far - this.back, lower - upper + 2 * EDGE_M + 2 * rise];
     [this.least, this.most] = [upper - EDGE_M, lower + EDGE_M];
     this.scene = make("g", {}, this.plane = make("g", { transform: `rotate(${-this.pitch})` }));
+    this.box = box;
     this.svg = make("svg", { viewBox: box.join(" "), role: "img", "aria-label": `The rover, ${which} view` }, this.scene);
     this.addGround();
     this.bodies = bodies.map((body) => {
@@ -108,7 +109,9 @@ export class View {
     rover.bodies.forEach((body, i) => {
       const { at, axes } = placed.get(body.name);
       const [x, y] = flat(turned(axes, body.com_m).map((value, k) => value + at[k]));
-      setAttributes(this.bodies[i], { transform: `translate(${x.toFixed(5)} ${y.toFixed(5)}) rotate(${angleIn(axes, this.up).toFixed(3)})` });
+      const angle = angleIn(axes, this.up);
+      setAttributes(this.bodies[i], { transform: `translate(${x.toFixed(5)} ${y.toFixed(5)}) rotate(${angle.toFixed(3)})` });
+      if (!rover.wheels.length) this.makeRoom([x - base.at[0], y + height], angle * Math.PI / 180, [body.size_m[0] / 2, body.size_m[this.up] / 2]);
     });
     rover.joints.forEach(({ parent, child }, i) => {
       const carrier = placed.get(parent);
@@ -136,6 +139,18 @@ export class View {
       const [cx, cy] = flat(mark.at);
       setAttributes(this.measured, { cx, cy });
     }
+  }
+
+  /** Widen the view for a body of a vehicle without wheels: an arm moves out of where it stands at angles of zero. */
+  makeRoom(at, angle, half) {
+    const [cos, sin] = [Math.abs(Math.cos(angle)), Math.abs(Math.sin(angle))];
+    const reach = [cos * half[0] + sin * half[1] + EDGE_M, sin * half[0] + cos * half[1] + EDGE_M];
+    const low = at.map((place, i) => Math.min(this.box[i], place - reach[i]));
+    const high = at.map((place, i) => Math.max(this.box[i] + this.box[i + 2], place + reach[i]));
+    const box = [...low, high[0] - low[0], high[1] - low[1]];
+    if (box.every((value, i) => value === this.box[i])) return;
+    this.box = box;
+    setAttributes(this.svg, { viewBox: box.join(" ") });
   }
 
   /** The ground along both tracks, from behind the rover to before it, and marks under the near one. */

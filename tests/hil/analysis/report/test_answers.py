@@ -119,6 +119,15 @@ def test_each_trial_that_was_not_kept_stands_under_each_of_its_reasons():
     assert next(iter(found)) == "first hit outside the sensing triangle"  # the commonest first
 
 
+def test_trials_of_which_the_twin_says_the_same_untrue_thing_stand_together_whatever_its_numbers_are():
+    false = "not so by the simulated rig: speed at the impact {} m/s, there 0.02; allowed: 0.009 apart"
+    mixed = [entry(n, status="dropped", reasons=[false.format(speed)]) for n, speed in enumerate((0.07, 0.0618), 1)]
+    campaign = campaign_of(mixed)
+    (why,) = answers.reasons_against(campaign, trials_of(campaign))
+    assert why.words == "not so by the simulated rig: speed at the impact"
+    assert why.trials == ("1", "2")
+
+
 def test_what_the_rules_a_fault_and_the_operator_leave_out_is_counted_apart():
     assert answers.kept_sentence(trials_of(campaign_of(MIXED))) == (
         "2 of 7 trials count; 3 dropped by the rules, 1 ended by a fault, 1 rejected by the operator alone."

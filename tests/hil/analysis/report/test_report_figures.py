@@ -154,3 +154,9 @@ def test_without_trials_that_count_the_figures_say_so():
     with drawing.styled():
         for figure in (force_figures.force_over_angle(nothing), *force_figures.force_over_energy(nothing)):
             assert figure.axes[0].texts[0].get_text() == "no trial counts"
+        whole = (
+            force_figures.force_over_hit_height(nothing, None),
+            force_figures.force_over_offset(nothing),
+            trial_figures.load_points(nothing, None, None, 0.13),
+        )
+    assert whole == ([], [], [])  # no figure, in whose place the report says why

@@ -142,6 +142,7 @@ def test_each_kind_of_fault_of_the_line_and_of_the_process_is_a_case(installed):
     assert set(cases(PROCESSES)) == of_process
 
 
+@pytest.mark.ci_cases("textpose_2-off", "motion process-killed")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("device", "kind"),
@@ -158,6 +159,7 @@ def test_a_run_goes_on_without_an_instrument_that_it_does_not_need(installed, de
         assert 100.0 < result.outcome.detected_ms <= result.bound_ms
 
 
+@pytest.mark.ci_cases("textpose_2-off")
 @pytest.mark.slow
 @pytest.mark.parametrize(("device", "kind"), [("textpose_2", "off"), ("motion process", "killed")])
 def test_a_run_is_stopped_where_it_needs_the_instrument(installed, needed, device, kind):
@@ -166,7 +168,7 @@ def test_a_run_is_stopped_where_it_needs_the_instrument(installed, needed, devic
     assert result.outcome.reacted_ms <= result.bound_ms
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_an_instrument_that_can_play_a_recording_back_is_marked_when_it_does():
     config = load_config("sim_motion_wire", ["experiment=impact", "telemetry.endpoint=''"])
     case = next(case for case in instrument_wire_cases(config) if case.kind == "playback")

@@ -52,6 +52,7 @@ def test_a_refusal_in_other_words_or_of_what_can_be_set_back_or_with_a_wheel_dri
     assert judge_refusal("its identity is 12", ["a wheel was driven"], expected).wrong == ("a wheel was driven",)
 
 
+@pytest.mark.ci_cases("another device roboclaw", "script running roboteq")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "which",
@@ -79,6 +80,7 @@ def test_a_device_that_is_as_it_should_be_is_no_refusal(cases):
     assert any("its devices were opened" in one for one in case.result().outcome.wrong)
 
 
+@pytest.mark.ci_cases("second program port")
 @pytest.mark.slow
 @pytest.mark.parametrize("which", [("another device", "roboclaw"), ("second program", "port")], ids=" ".join)
 def test_real_processes_refuse_what_is_found_with_its_name(cases, which):

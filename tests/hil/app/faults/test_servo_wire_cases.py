@@ -12,6 +12,7 @@ def test_every_fault_of_a_line_a_joint_and_the_process_is_a_case():
     assert {kind for row, kind in CASES if row in (35, 36)} == {"blocked", "frozen", "slipped"}
 
 
+@pytest.mark.ci_cases("frozen")
 @pytest.mark.slow
 @pytest.mark.parametrize("which", [(2, "always late"), (35, "frozen"), (36, "slipped")], ids=lambda one: one[1])
 def test_a_stale_angle_one_that_stands_still_and_one_that_jumps_end_in_safe_within_their_bounds(which):

@@ -35,6 +35,7 @@ def test_a_camera_whose_frames_are_kept_is_a_wrong_result():
     assert case.result().outcome.wrong == ("20 frames were kept", "the run is not marked")
 
 
+@pytest.mark.ci_cases("roboclaw status: M2 driver fault", "roboteq FF: short circuit")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "which",

@@ -168,12 +168,16 @@ def test_an_endpoint_in_use_is_refused(on_soil):
         StepSocket(on_soil.service, on_soil.endpoint)
 
 
-def test_ground_that_takes_no_contacts_is_refused():
-    with pytest.raises(
-        ConfigError,
-        match=r"(?s)contacts from outside of config.*ground.kind: found rigid; allowed: soil or scan or firm; set it",
-    ):
-        StepService(Rig(load_config("sim_impact", ["ground.kind=rigid"])), outside=True)
+@pytest.mark.parametrize(
+    ("overrides", "found"),
+    [
+        (["ground.kind=rigid"], "ground.kind: found rigid; allowed: soil or scan or firm; set it"),
+        (["ground.kind=firm", "ground.friction_holds=true"], "ground.friction_holds: found True; allowed: false: no"),
+    ],
+)
+def test_ground_that_takes_no_contacts_is_refused(overrides, found):
+    with pytest.raises(ConfigError, match=rf"(?s)contacts from outside of config.*{found}"):
+        StepService(Rig(load_config("sim_impact", overrides)), outside=True)
 
 
 def libzmq():

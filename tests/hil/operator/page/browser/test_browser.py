@@ -83,11 +83,27 @@ def test_arm_and_start_need_the_lease_and_a_hold_by_pointer_or_by_enter(page, se
     assert page.is_disabled("#arm")
     assert page.is_disabled("#start")
     server.show(lease=MINE)
+    assert page.is_disabled("#start")  # nothing is armed
     hold(page, page.locator("#arm"), lambda: server.commands() == [{"type": "arm"}])
+    server.show(lease=MINE, armed=True, running=True, state="armed")
+    page.wait_for_selector("#start:enabled")
+    assert page.is_disabled("#arm")
     page.focus("#start")
     page.keyboard.down("Enter")
     until(lambda: server.commands() == [{"type": "arm"}, {"type": "start"}])
     page.keyboard.up("Enter")
+
+
+@pytest.mark.parametrize(
+    "status", [{"state": "concluding"}, {"state": "preparing"}, {"state": "run_up", "armed": True, "running": True}]
+)
+def test_what_hil_operate_would_not_do_now_cannot_be_pressed(page, server, status):
+    """A second start in a run does nothing, and says so to nobody; in other states it is refused later."""
+    server.show(lease=MINE)
+    page.wait_for_selector("#arm:enabled")
+    server.show(lease=MINE, **status)
+    page.wait_for_selector("#arm:disabled")
+    assert page.is_disabled("#start")
 
 
 CLICKS = """(name) => {
@@ -225,7 +241,7 @@ def test_a_server_that_hangs_is_shown_as_silent_and_the_page_connects_again(page
 
 def test_without_a_server_no_lease_can_be_taken_and_nothing_armed(page, server):
     server.show(lease=MINE)
-    buttons = [page.locator(f"#{name}") for name in ("lease", "arm", "start")]
+    buttons = [page.locator(f"#{name}") for name in ("lease", "arm")]
     until(lambda: all(button.is_enabled() for button in buttons))
     server.hangs = True
     page.get_by_text("no connection to the page server").wait_for()
@@ -280,6 +296,7 @@ def test_traces_have_cursors_and_statistics_and_loads_follow_the_telemetry(page,
     until(lambda: page.locator("#statistics tr").first.locator("td").all_inner_texts() == wanted)
 
 
+@pytest.mark.ci_cases("light-360", "dark-1280")
 @pytest.mark.parametrize("width", [360, 1280, 2560])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_its_screen_and_the_stop_button_is_large_and_in_view(still, width, scheme):
@@ -318,8 +335,10 @@ def test_each_line_of_the_log_has_date_and_time_and_an_event_in_virtual_time_say
     event = {"type": "event", "name": "impact", "t": t, "id": 0, "value": 2.0, "limit": None, "detail": ""}
     server.send(event | {"virtual_s": None})
     server.send(event | {"virtual_s": 4.731})
+    server.send(event | {"name": "operator start", "value": 0.0, "limit": 0.0, "virtual_s": None})
     when = "2026-03-01 09:05:07.048"
     wanted = [
+        [when, "event", "operator start"],
         [when, "event", "impact, value 2, at 4.731 s of simulated time"], [when, "event", "impact, value 2"],
         [when, "Ada-1", "arm"],
     ]  # fmt: skip

@@ -67,6 +67,35 @@ def test_a_rig_is_drawn_and_what_it_does_not_have_is_not_shown(server, shown, na
     assert page.problems == []
 
 
+BODIES_IN_VIEW = """() => [...document.querySelectorAll("#side svg, #top svg")].map((svg) => {
+    const box = svg.getBoundingClientRect();
+    return [...svg.querySelectorAll(".body")].map((body) => body.getBoundingClientRect()).every((one) => (
+        one.left >= box.left && one.right <= box.right && one.top >= box.top && one.bottom <= box.bottom));
+})"""
+
+
+def test_an_arm_that_is_bent_is_in_both_views_with_all_its_bodies(server, shown):
+    server.answers["config"] = page_content(Rig(load_config("sim_capture")), None)
+    page = shown(viewport=TALL)
+    until(lambda: any(message["type"] == "subscribe" and message["series"] for message in server.received))
+    joints = {"arm_1_shoulder": 69.0, "arm_2_elbow": -86.0, "arm_3_wrist": 34.0}
+    angles = {f"joint_angle_rad__{name}": [math.radians(deg)] for name, deg in joints.items()}
+    pose = {f"pose__{part}": [0.0] for part in ("x", "y", "z", "qx", "qy", "qz")}
+    server.show_ticks(t_ns=[0], pose__qw=[1.0], **pose, **angles)
+    page.wait_for_function(
+        "document.querySelectorAll('#top .body').length > 2 && document.querySelector('#top .link[x1]')"
+    )
+    assert page.evaluate(BODIES_IN_VIEW) == [True, True]
+
+
+def test_a_chart_tells_the_ticks_of_its_axis_apart(page):
+    words = page.evaluate(
+        "async () => { const { tickWords: words } = await import('/static/page/chart.js');"
+        "return [words([-0.0094, -0.0092, -0.009], 0.0002), words([0, 0.25, null], 0.25), words([-20, 0], 20)]; }"
+    )
+    assert words == [["-0.0094", "-0.0092", "-0.0090"], ["0.00", "0.25", ""], ["-20", "0"]]
+
+
 def test_without_webgl_the_page_says_so_and_keeps_its_drawings(page):
     page.evaluate(NO_WEBGL)
     page.click("#solid")

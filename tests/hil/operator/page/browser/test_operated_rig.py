@@ -141,6 +141,7 @@ def run_by_clicks(page, rig):
                 return summary
 
 
+@pytest.mark.ci_cases("button")
 @pytest.mark.parametrize("how", ["button", "space bar"])
 def test_a_stop_in_the_run_up_cuts_the_drives_in_its_tick_and_the_run_ends_once_they_have_it(page, rig, how):
     drives(page, rig)
@@ -164,6 +165,7 @@ def test_a_stop_in_the_run_up_cuts_the_drives_in_its_tick_and_the_run_ends_once_
     assert not rig.client.status()["faults"]
 
 
+@pytest.mark.soak
 def test_a_tab_that_is_closed_in_the_run_up_ends_the_lease_and_the_run_goes_on_as_the_config_says(page, rig, opened):
     drives(page, rig)
     page.close()
@@ -176,6 +178,7 @@ def test_a_tab_that_is_closed_in_the_run_up_ends_the_lease_and_the_run_goes_on_a
     rig.until(state="idle", running=False)
 
 
+@pytest.mark.soak
 def test_a_page_server_killed_in_a_run_is_back_in_the_same_run_which_goes_on_as_if_nothing_had_happened(rig, opened):
     page = opened(rig.url)
     page.locator("#state").filter(has_text="idle").wait_for()
@@ -194,6 +197,7 @@ def test_a_page_server_killed_in_a_run_is_back_in_the_same_run_which_goes_on_as_
     assert (record.tick["state"][-1], record.tick["safe"].any()) == (ImpactState.ABORTED, False)
 
 
+@pytest.mark.soak
 def test_a_setting_is_changed_by_clicks_and_the_next_run_has_it_without_a_restart(page, rig):
     wanted = {f"trial.{key}": float(value) for key, value in TYPED.items()}
     assert apply(page, rig, **TYPED)["changed"] == wanted
@@ -213,6 +217,7 @@ def test_a_refused_value_leaves_everything_as_it_was(page, rig):
     assert rig.client.status()["state"] == "idle"
 
 
+@pytest.mark.soak
 def test_a_campaign_is_led_by_clicks_alone_from_the_choice_of_its_plan_to_its_report(page, rig):
     page.get_by_role("heading", name="Plan two, 2 trials").wait_for()  # of the command line
     press(

@@ -9,14 +9,17 @@ from hil.config import ConfigError, load_config
 from hil.config.model_parameters import nominal_rig
 from hil.config.unchecked_config import fingerprint
 
-KEYS = {("soil", "slip_sinkage"), ("soil", "density_kgpm3"), ("wheel", "grouser_thrust")}
+KEYS = {
+    ("soil", "slip_sinkage"), ("soil", "density_kgpm3"), ("wheel", "grouser_thrust"), ("ground", "friction_holds"),
+    ("obstacle", "hold_stiffness_Npm"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["sim_impact", "sim_wheel_bed", "sim_mixed_wheels"])
 def test_an_effective_config_lacks_the_keys_of_terms_that_it_does_not_set(name):
     config = load_config(name)
     text = config.to_yaml()
-    assert not [key for section, key in KEYS if key in yaml.safe_load(text)[section]]
+    assert not [key for section, key in KEYS if key in yaml.safe_load(text).get(section, ())]
     assert config.sha256() == fingerprint(yaml.safe_load(text))
 
 
@@ -59,3 +62,10 @@ def test_ruts_and_regions_take_slip_sinkage(others):
     ground = nominal_rig(config).ground
     assert ground.soil.slip_sinkage == 1.5
     assert [one.soil.slip_sinkage for one in ground.regions] == [2.0] * len(ground.regions)
+
+
+@pytest.mark.parametrize("kind", ["soil", "rigid", "nonsmooth"])
+def test_friction_that_holds_is_refused_on_ground_that_does_not_have_it(kind):
+    with pytest.raises(ConfigError, match=rf"friction_holds: found true; allowed: false with ground\.kind {kind}"):
+        load_config("sim_impact", [f"ground.kind={kind}", "ground.friction_holds=true"])
+    assert load_config("sim_impact", ["ground.kind=firm", "ground.friction_holds=true"]).ground.friction_holds
