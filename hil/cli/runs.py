@@ -337,7 +337,7 @@ def faults(
     with usage_errors():
         given = config_from(config, overrides, None, None)
         refuse_unfit(given, "faults", SIMULATED)
-        from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL, all_cases, inject_all
+        from hil.app.faults.table import IN_LOCKSTEP, SHORT_TRIAL, all_cases, inject_all, own_drivers
 
         short = SHORT_TRIAL if given.experiment == "impact" else ()
         whole = config_from(config, [*(overrides or ()), *IN_LOCKSTEP], None, None)
@@ -346,25 +346,30 @@ def faults(
         results, left_out = inject_all(all_cases(effective, whole), rows, bar.done)
     write(json_file, [result.row() for result in results])
     _show(results, left_out, effective.name)
+    if own := own_drivers(effective.devices):
+        write_folded(
+            f"lines were broken of the shipped drivers, not of {', '.join(own)}: break these in the tests of their "
+            "package, with LineFault (drivers/sim/protocol/line.py)"
+        )
     if not all(result.ok for result in results):
         raise typer.Exit(FAULT)
 
 
 def _show(results: list[FaultResult], left_out: list[RowLeftOut], name: str) -> None:
     table = Table(title=f"{name}: injected faults; times in ms from the injection", padding=0)
-    for column in ("no", "fault", "kind", "device", "state", "detected", "reacted", "bound", "runs in", "result"):
-        table.add_column(column, justify="right" if column in ("no", "detected", "reacted", "bound") else "left")
+    for column in ("no", "fault", "kind", "device", "state", "detected, reacted, bound", "runs in", "result"):
+        table.add_column(column, justify="right" if column == "no" else "left")
     for result in results:
         row = result.row()
         words = (str(row["id"]), row["fault"], row["kind"], row["device"], row["state"])
-        times = [_ms(row[key]) for key in ("detected_ms", "reacted_ms", "bound_ms")]
+        times = ", ".join(_ms(row[key]) for key in ("detected_ms", "reacted_ms", "bound_ms"))
         verdict = f"ok{', ' if row['detail'] else ''}{row['detail']}" if result.ok else f"WRONG: {row['detail']}"
         if not result.outcome.injected:
             verdict = f"not injected: {result.outcome.disturbed}"
         elif result.outcome.disturbed:
             verdict += f" (at that time: {result.outcome.disturbed})"
         where = row["level"] if row["rig"] == name else f"{row['level']}, {row['rig']}"
-        table.add_row(*map(Text, (*words, *times, where)), Text(verdict, "green" if result.ok else "bold red"))
+        table.add_row(*map(Text, (*words, times, where)), Text(verdict, "green" if result.ok else "bold red"))
     show(table)
     for omission in left_out:
         write_folded(f"left out: {omission.row}: {omission.reason}")

@@ -259,8 +259,8 @@ EVERY_RUN = (
         "(its truth), `measured motion` (the readings of a real rig's `motion` alone), `twin alone` (nothing else "
         "knows it), null: the run says nothing of the kind (jog, capture). `values`: `name`, `unit`, `claimed`, "
         "`known`, `allowed` difference, `ok` of each; one that is not `ok` is a reason, and the run is not accepted. "
-        "Way, largest pitch and roll, mean wheel loads by the twin; of a crossing wheels across and rise; of an impact "
-        "the hit, its speed and T_c; of drawbar and slope the pull, slip and speed that are measured ([what is "
+        "Distance, largest pitch and roll, mean wheel loads by the twin; of a crossing wheels across and rise; of an "
+        "impact the hit, its speed and T_c; of drawbar and slope the pull, slip and speed that are measured ([what is "
         "allowed, and why](../decisions/records.md#runs-are-held-against-what-is-known-0111))"),
     SummaryKey("estimation", "only of a rig with instruments of motion. `speed_error_mps`, `slip_error`, "
         "`load_error_N`: root mean square against the truth while driving, until the impact; `nees`: mean squared "

@@ -61,7 +61,7 @@ def test_the_commands_of_the_page_bring_a_rover_from_its_file_to_a_picture_of_it
         if (words[0] == "hil" and "my_rover" in " ".join(words)) or words[1:3] == ["configs", "--copy"]:
             assert run(words[1:]) == 0, words
             said[words[1]] = capsys.readouterr().out
-    assert said.keys() == {"configs", "rover", "trial", "render", "check"}
+    assert said.keys() == {"configs", "rover", "trial", "render", "check", "run"}
     peak, mass = re.search(r"peak at ([\d.]+)\s+degrees, ([\d.]+) kg", page).groups()
     assert f"my_rover: {mass} kg, 4 wheels" in said["rover"]
     assert f"peak at {peak}°" in said["rover"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from drivers.extensions import DRIVERS, installed_names
 from hil.app.faults.case import NO_RUN, Case, FaultResult
 from hil.app.faults.command_cases import command_cases, run_case
 from hil.app.faults.disk_cases import cannot_mount, disk_cases
@@ -20,6 +21,7 @@ from hil.app.faults.protocol_cases import protocol_cases
 from hil.app.faults.status_cases import status_cases
 from hil.config import Config, ConfigError, parse_config
 from hil.config.rig import Rig
+from hil.config.schema.devices import DevicesConfig
 from hil.config.text_io import write_yaml
 from hil.messages.fault import Fault
 from hil.safety.fault_table import FAULT_TABLE
@@ -95,6 +97,12 @@ def all_cases(config: Config, whole: Config) -> Iterator[Case]:
     yield from opening_cases()
     yield from process_cases()
     yield from instrument_wire_cases(config)
+
+
+def own_drivers(devices: DevicesConfig | None) -> list[str]:
+    """Drivers of installed packages that a config names: no case breaks their lines."""
+    named = {getattr(section, "driver", None) for _, section in devices or ()}
+    return [name for name in installed_names(DRIVERS) if name in named]
 
 
 def inject_all(

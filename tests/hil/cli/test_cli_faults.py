@@ -59,3 +59,19 @@ def test_a_result_that_is_wrong_ends_with_status_1(capsys, monkeypatch):
     assert "not injected: the trial ended by itself" in said
     assert "1 faults injected: 0 ok, 1 wrong; 1 not injected, 1 rows left out" in said
     assert "left out: 22: no tmpfs can be mounted" in said
+
+
+def test_a_fault_is_a_row_at_80_columns_and_drivers_whose_lines_were_not_broken_are_named(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(table, "installed_names", lambda _: ["modbus", "roboclaw", "unused"])  # as of packages
+    done = FaultResult(
+        Case(13, "unplugged and plugged in", "roboclaw_servos", "run_up", LOCKSTEP, load_config("sim_walk_wire"), str),
+        InjectionOutcome(1.0, 98.6),
+    )
+    monkeypatch.setattr(table, "inject_all", lambda *_: ([done], []))
+    assert run(["faults", "sim_wire"]) == 0
+    said = capsys.readouterr().out
+    lines = said.splitlines()
+    assert max(len(line) for line in lines if line[0] in "┏┃┡│└") <= 80
+    assert sum(line.startswith("│") for line in lines) <= 4  # a row, not a list of its cells
+    assert "shipped drivers, not of modbus, roboclaw:" in " ".join(said.split())

@@ -59,23 +59,20 @@ def refused(found: list[Check]) -> Check:
     return check
 
 
-@pytest.mark.parametrize(
-    ("config", "slope"),
-    [
-        (["sim_impact", ["experiment=drive", "ground.pitch_deg=10"]], "ground.pitch_deg"),
-        (["sim_impact", ["experiment=drive", "ground.roll_deg=-5"]], "ground.roll_deg"),
-        (["sim_scan"], "ground.scan.start_m"),
-    ],
-)
-def test_a_rover_that_rolls_down_simulated_ground_is_refused_with_the_keys_that_hold_it(config, slope):
-    limit = standing_limit(Rig(load_config(*config)))
-    for named in (slope, "drives.gear_friction_Nm", "drives.friction_speed_radps"):
-        assert named in limit.to_do
-
-
-def test_a_wheel_that_turns_before_arming_is_refused_and_level_ground_has_nothing_to_do_with_gears(tmp_path):
+@pytest.mark.parametrize("key", ["ground.pitch_deg=10", "ground.roll_deg=-5"])
+def test_a_rover_that_rolls_down_a_simulated_slope_is_refused_with_the_keys_that_hold_it(tmp_path, key):
+    config = load_config("sim_impact", ["experiment=drive", key])
+    check = refused(checks(tmp_path, wheels=one(0.9, 2, of=6), config=config))
+    for named in ("ground.pitch_deg", "drives.gear_friction_Nm", "drives.friction_speed_radps"):
+        assert named in check.to_do
     level = refused(checks(tmp_path, wheels=one(0.9, 2, of=6)))
     assert "drives." not in level.to_do
+
+
+def test_a_rover_that_rolls_down_a_scan_is_refused_with_the_keys_that_hold_it():
+    limit = standing_limit(Rig(load_config("sim_scan")))
+    for named in ("ground.scan.start_m", "drives.gear_friction_Nm", "drives.friction_speed_radps"):
+        assert named in limit.to_do
 
 
 def one(value: float, place: int, others: float = 0.0, of: int = 3) -> tuple[float, ...]:
