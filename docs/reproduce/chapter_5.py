@@ -233,7 +233,7 @@ def on_firm_ground() -> Section:
             Row(
                 name,
                 f"{what} ground moves the curve from that without ground to that of rigid ground",
-                f"at 90 degrees {share} % of that way, from the softest or least damped on",
+                f"at 90 degrees {share} % of that distance, from the softest or least damped on",
                 "none",
                 "a steel contact of a millisecond needs a ground of steel to be held"
                 if what == "stiffer"

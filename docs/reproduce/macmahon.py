@@ -67,7 +67,7 @@ One thing changed at a time, at 60 degrees: the sum of the sensors' peaks, and t
 - **The size is that of the push.** Cut by the sensors, the force is below the 150 to 200 N of the thesis. Until an
   operator lets go, the drives press the legs further. Drives of 10 N m press with half the force; the RCP's torque is
   not published. The rest is smaller.
-- So the thesis's rover pushed for a shorter time, or less hard. A value chosen to meet its forces would prove nothing.
+- So the thesis's rover pushed for a shorter time, or less hard.
 - **T_c's trend is that of the blow** ([which T_c](../explanation/contact.md#which-t_c-belongs-to-which-ground)).
   Before a later release the push grows with the angle. That the thesis's averages follow T_c is not confirmed by our
   trials; no rank correlation over six angles below 0.83 is significant at 5 %, one-sided.

@@ -154,7 +154,7 @@ def slopes() -> list[Row]:
             "the wheel's inertia turns with it",
         ),
         (
-            "a braked wheel on 20 degrees, friction 2 % above the tangent: way in 2 s",
+            "a braked wheel on 20 degrees, friction 2 % above the tangent: distance in 2 s",
             "0",
             _way(stands, place),
             "none",
@@ -237,7 +237,7 @@ Written by `python docs/reproduce/obstacles_that_end.py`. MacMahon 2016 draws th
 later work (App. C.3: horizontal, step-down, and a compound slope for climbing) and prints no number for them. Acary
 2013, 3.1, has a step of 0.1 m and a slope of 0.02 rad. So most numbers below are closed forms and integrals, next to
 what `ground.profile` does. One wheel has R 0.125 m and 7.14 kg, its carriage does not turn, and ground and friction are
-springs (1 MN/m, 0.8 MN/m). Not compared: what the drawings C-5 and C-6 show, for their pictures were not at hand.
+springs (1 MN/m, 0.8 MN/m). The drawings C-5 and C-6 were not at hand.
 
 | what | quoted or calculated | ours | difference | why |
 |---|---|---|---|---|

@@ -311,22 +311,22 @@ simulation is that of a rover of four equal wheels whose slip follows the torque
 | where | quoted | ours | difference | why |
 |---|---|---|---|---|"""
 _LADDER_HEAD = """
-## What a set of experiments tells
+## What a set of experiments determines
 
 [`hil identify`](../how-to/identify-a-soil.md) fits the same four parameters in logs, weighted by the uncertainty of
-each value. By set of experiments (7.2 asks for three): measured values; combinations of the parameters that they tell
-within a factor of two; the factor of each parameter's 95 % interval, either way; and the share of {seeds} seeds of
-errors in which the interval holds the true value (stiffness, exponent, rebound, slip modulus; 95 is right). The errors
-are drawn from the fit's own covariance: of soil with another law, or of misstated errors, the shares say nothing.
-The uncertainties are assumptions, and stand in the script.
+each value. By set of experiments (7.2 has three): measured values; combinations of the parameters that they
+determine within a factor of two; the factor of each parameter's 95 % interval, either way; and the share of {seeds}
+seeds of errors in which the interval holds the true value (stiffness, exponent, rebound, slip modulus; 95 is right).
+The errors are drawn from the fit's own covariance: of soil with another law, or of misstated errors, the shares say
+nothing. The uncertainties, in the script, are assumptions.
 
 | experiments | values | determined | stiffness | exponent | rebound | slip modulus | holds the truth [%] |
 |---|---|---|---|---|---|---|---|"""
 _TAIL = """
-- **A sinkage test parts stiffness and exponent**, which no number of drives with one load does.
-- **More slips tell the slip modulus** better, and nothing of the other three: the resistance changes little with slip.
-- **A single wheel at several loads tells all four alone**, if its sinkage is measured.
-- The whole rover adds little to the wheel. It says whether wheel and rover agree, which is what 7.2 wants it for.
+- **A sinkage test separates stiffness and exponent**, as no number of drives with one load does.
+- **More slips narrow the slip modulus**, and none of the other three: the resistance changes little with slip.
+- **A single wheel at several loads determines all four**, if its sinkage is measured.
+- The whole rover adds little to the wheel. It shows whether wheel and rover agree, its purpose in 7.2.
 
 The same three experiments as simulated rigs, recorded: [the ladder](soil_ladder.md).
 """

@@ -128,9 +128,9 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 _HEAD = f"""# Petersen 2012, 7.2: the ladder of three experiments
 
-Written by `python docs/reproduce/soil_ladder.py`. Petersen asks for a pressure-sinkage test, a traction test of one
-wheel, and a whole vehicle, on one soil. Here each is a simulated rig whose runs are recorded, and the records go
-through [`hil identify`](../how-to/identify-a-soil.md), with its own uncertainties.
+Written by `python docs/reproduce/soil_ladder.py`. Petersen wants a pressure-sinkage test, a traction test of one
+wheel, and a whole vehicle, on one soil. Here each is a simulated rig whose records go through
+[`hil identify`](../how-to/identify-a-soil.md), with its own uncertainties.
 
 | rung | config | runs |
 |---|---|---|
@@ -146,8 +146,8 @@ one, and the factor of its 95 % interval, either way.
 _TAIL = f"""
 What each rung adds:
 
-- **The sinkage test** tells the exponent, and little of the stiffness.
-- **The single wheel** tells the slip modulus by its torque; with the sinkage test also rebound and stiffness.
+- **The sinkage test** determines the exponent, and hardly the stiffness.
+- **The single wheel** determines the slip modulus by its torque; with the sinkage test also rebound and stiffness.
 - **The whole rover** says whether wheel and rover agree.
 
 | where | quoted | ours | difference | why |

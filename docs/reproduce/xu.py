@@ -337,9 +337,8 @@ printed also allocate.
 - His wheel drives; other motion is [ours](../explanation/wheel.md#xus-wheel-on-a-rover).
 
 ## What cannot be reproduced
-The curves of Figs. 9-14; the path over the ground of Fig. 7, which is a picture; the start (200, 200, 0) beyond its
-name, since the ground around it is not known; solar wings, antenna and mast, whose masses are not printed; his time per
-step.
+The curves of Figs. 9-14, the path over the ground of Fig. 7, the ground around the start (200, 200, 0), solar wings,
+antenna and mast (their masses are not printed), and his time per step are not known.
 """
 
 

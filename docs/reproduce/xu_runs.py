@@ -86,7 +86,7 @@ def runs() -> list[Row]:
         Row("11, as a rig run", "the right wheels are faster and vary more on a turn to the left",
             f"left {speeds[:, left].min():.1f} to {speeds[:, left].max():.1f}, right {speeds[:, right].min():.1f} to "
             f"{speeds[:, right].max():.1f} degrees/s", "none with the prose", "at one speed: outer wheels have the "
-            "longer way", bool(speeds[:, right].mean() > speeds[:, left].mean())),
+            "longer path", bool(speeds[:, right].mean() > speeds[:, left].mean())),
         Row("13, 14, as a rig run", "the front wheels sink deeper than the rear ones",
             f"front, middle, rear {sunk['front']:.1f}, {sunk['middle']:.1f}, {sunk['rear']:.1f} mm",
             "none in sign" if sunk["front"] > sunk["rear"] else "of the other sign",
