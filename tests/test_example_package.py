@@ -63,7 +63,7 @@ def installed(tmp_path_factory):
     return run
 
 
-@pytest.mark.ci_cases("textline-3")
+@pytest.mark.ci_cases("textline-4")
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "tests"), [("textline", 4), ("spin", 2)])
 def test_the_tests_that_hil_init_writes_pass(installed, name, tests):

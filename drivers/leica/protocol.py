@@ -77,6 +77,7 @@ CODES = StatusTable(
         StatusRow(8714, "seeking prisms is not enabled", IGNORED, _REFUSED),
     ),
     codes=True,
+    simulated=False,
 )
 STATUSES = (CODES,)
 # Codes with which coordinates are valid.

@@ -198,7 +198,8 @@ def to_set(trial: PlannedTrial, before: PlannedTrial | None = None) -> str:
                 f"{frame.along_plate_m * 1e3:.0f} mm along the plate from its foot"
             )
     shown = ("angle_deg", "ground", "variant", "added_mass_kg", "wheels", "seed")
-    lines += [f"{key}: {value}" for key, value in settings.items() if key not in shown and changed(key)]
+    others = {key: value for key, value in settings.items() if key not in shown and value is not None}
+    lines += [f"{key}: {value}" for key, value in others.items() if changed(key)]
     lines += [
         f"rover: {config.trial.start_distance_m:g} m before the obstacle, lifted once so that its legs hang free",
         "everybody clear; sensors are then zeroed, their baseline is recorded, and the rover drives by itself",

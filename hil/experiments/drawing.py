@@ -117,7 +117,8 @@ def lay_below(figure: Figure, words: str, size: float) -> None:
 
 def save_study(figure: Figure, form: FigureForm, path: Path, title: str, facts: Mapping[str, str]) -> None:
     """Frame a figure of what was made with a config, and write it; `facts` as `study_facts` gives them."""
-    set_frame(figure, form, title, source_line(facts, path.absolute().parent.name))
+    folder = path.absolute().parent.name
+    set_frame(figure, form, title, source_line(facts, "" if ".unfinished" in folder else folder))
     save_figure(figure, path, title, facts, form)
 
 

@@ -32,6 +32,10 @@ BUTTONS = {
 _SIXTEEN_BITS = (-32768, 32767)
 # An event is awaited so long; between two looks at the state of the rig, and between two set-points [s].
 LOOK_S, STATUS_S, SET_S = 0.01, 0.1, 0.05
+# A run that is stopped has ended after so long [s].
+ENDS_S = 10.0
+# States without a run in which the rig can be armed.
+CAN_ARM = ("idle", "closed")
 _ALLOWED = "allowed: an event device of Linux, like /dev/input/by-id/...-event-joystick, or a FIFO of its events"
 
 
@@ -221,7 +225,10 @@ class HoldToRun:
             self._rig.take_lease()
             self._held, self._starts, self._values = True, False, {}
             self._status_s = self._set_s = self._now_s()
-            if not self._rig.status().get("running"):
+            status = self._rig.status()
+            if not status.get("running"):
+                if (state := status.get("state")) not in CAN_ARM:
+                    raise CommandError(f"the rig is {state}: let go, and press again once it is idle")
                 self._rig.arm()
                 self._starts = True
             self._report("held: armed, and started once all checks pass")
@@ -264,6 +271,8 @@ class HoldToRun:
         self._report(f"stopped: {why}")
         try:
             self._rig.stop(f"joystick: {why}")
+            # released before the loop has taken the stop, the lease would count as a lost console: fault 19
+            self._rig.wait_until(lambda status: not status.get("running"), ENDS_S)
             self._rig.release_lease()
         except CommandError as error:
             self._rig.stop_heartbeat()  # the lease expires, and the loop ends the run

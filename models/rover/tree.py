@@ -43,7 +43,7 @@ class Body:
             ("inertia", self.inertia, "kg m^2"),
             ("products", self.products, "kg m^2"),
         ):
-            if not np.all(np.isfinite(value)):
+            if not np.isfinite(value).all():
                 raise ValueError(f"body {self.name}: {key} is {value} {unit}, allowed: finite")
         if self.mass <= 0.0:
             raise ValueError(f"body {self.name}: mass is {self.mass} kg, allowed: above 0")
@@ -106,9 +106,9 @@ class Joint:
     damping: float = 0.0
 
     def __post_init__(self) -> None:
-        if not np.all(np.isfinite(self.origin)):
+        if not all(map(math.isfinite, self.origin)):
             raise ValueError(f"joint {self.name}: origin is {self.origin} m, allowed: finite")
-        length = np.linalg.norm(self.axis)
+        length = math.hypot(*self.axis)
         if not abs(length - 1.0) <= 1e-9:
             raise ValueError(f"joint {self.name}: axis {self.axis} has length {length:.9g}, allowed: 1")
         if self.stops is not None and not (np.all(np.isfinite(self.stops)) and self.stops[0] < self.stops[1]):

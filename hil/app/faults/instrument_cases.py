@@ -120,10 +120,11 @@ def instrument_wire_cases(config: Config) -> Iterator[Case]:
         needed = role in wire.needed_instruments
         noticed = _expected(times, role, needed=needed)
         unclear = replace(noticed, detect_ms=None, react_ms=None, optional=True)
-        for endpoint in endpoints_of(wire.devices, role):
+        driver = driver_of(getattr(wire.devices, role))
+        # a device server is that of the data acquisition, which has its own cases
+        for endpoint in () if driver.uses_servers else endpoints_of(wire.devices, role):
             for kind, steps, expected in _of_line(endpoint, noticed, unclear):
                 yield Case(row, kind, endpoint, STATE, VIRTUAL_TIME, wire, run, steps, at_s, expected)
-            driver = driver_of(getattr(wire.devices, role))
             if isinstance(driver, InstrumentType) and driver.plays_back:
                 played = _expected(times, role, Fault.NOT_LIVE, needed=needed)
                 steps = (fault(endpoint, "playback"),)

@@ -99,6 +99,7 @@ def test_replay_reads_a_record_in_blocks_and_finds_the_same(edited, small_blocks
     assert said == [(min(done, total), total) for done in range(BLOCK, total + BLOCK, BLOCK)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", ["csv", "mcap", "parquet", "tdms"])
 def test_an_export_in_blocks_has_the_same_bytes(recorded, small_blocks, slices_read, tmp_path, monkeypatch, to):
     pytest.importorskip({"csv": "csv", "mcap": "mcap", "parquet": "pyarrow", "tdms": "nptdms"}[to])

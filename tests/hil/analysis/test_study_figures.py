@@ -69,6 +69,7 @@ def study_figures(form):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", ["screen", "single", "double"])
 def test_no_legend_title_or_source_of_a_study_lies_over_anything(width):
     form = FigureForm(width)

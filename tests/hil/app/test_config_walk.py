@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+import pytest
+
 from hil.app.run import run_experiment
 from hil.config import Config, load_config
 
@@ -12,6 +14,7 @@ SHORT = ("telemetry.endpoint=''", "trial.start_distance_m=0.03")
 OURS = ("hil.", "drivers.", "models.")
 
 
+@pytest.mark.slow
 def test_a_trial_hands_the_whole_config_to_few_functions(tmp_path):
     config, taken = load_config("sim_impact", SHORT), set()
 

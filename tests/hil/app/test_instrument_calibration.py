@@ -23,7 +23,9 @@ INSTRUMENTS = [
 ]
 
 
-@pytest.fixture(scope="module", params=[1, pytest.param(2, marks=pytest.mark.soak)])
+@pytest.fixture(
+    scope="module", params=[pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.soak)]
+)
 def calibrated(request, tmp_path_factory):
     """Record and config of a run that `hil calibrate motion` made."""
     folder = tmp_path_factory.mktemp("calibrated") / "run"

@@ -46,6 +46,7 @@ def begin(rig):
     return rig.until(state="campaign", question=rig.asked("ready"))["question"]
 
 
+@pytest.mark.slow
 def test_a_trial_of_the_campaign_is_started_judged_and_kept_and_then_the_rig_is_open_again(rig):
     assert "60 degrees" in begin(rig)["text"]
     rig.ask(Start())

@@ -72,6 +72,7 @@ def test_a_refused_value_leaves_everything_as_it_was(rig):
     rig.end()
 
 
+@pytest.mark.slow
 def test_values_of_one_change_are_checked_together_and_take_effect_with_the_last_one(rig):
     rig.ask(Set("ground.kind", "firm", more=True))
     rig.host.sleep(0.2)
@@ -249,6 +250,7 @@ def test_a_paused_campaign_goes_on_as_it_began_or_is_ended_first(planned):
     planned.end()
 
 
+@pytest.mark.slow
 def test_after_the_last_trial_of_a_campaign_settings_are_changed_again_and_the_next_start_begins_a_new_one(planned):
     change(planned, ChoosePlan("high"))
     for number in (1, 2):

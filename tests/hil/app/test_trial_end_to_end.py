@@ -179,6 +179,7 @@ def test_the_files_hold_what_the_run_returned(trial):
     assert {path.name for path in run.folder.iterdir()} == {"trial.h5", "summary.json", "trial.png"}
 
 
+@pytest.mark.slow
 def test_an_upright_obstacle_takes_less_energy_and_less_force_than_sixty_degrees(trial):
     steep, sixty = trial("trial.angle_deg=90", *MEDIUM).summary, trial(*MEDIUM).summary
     assert steep["effective_kinetic_energy_J"] < 0.8 * sixty["effective_kinetic_energy_J"]
@@ -193,6 +194,7 @@ def test_added_mass_raises_the_energy(trial):
     assert heavy["effective_kinetic_energy_plant_J"] > 1.02 * light["effective_kinetic_energy_plant_J"]
 
 
+@pytest.mark.slow
 def test_the_published_wheel_runs_too_and_is_another_wheel(trial):
     published, exact = trial(*QUICK, "wheel.variant=published"), trial(*QUICK)
     assert published.exit_code == 0
@@ -201,6 +203,7 @@ def test_the_published_wheel_runs_too_and_is_another_wheel(trial):
     assert theirs != pytest.approx(ours, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_a_later_cut_makes_a_higher_peak(trial):
     peaks = [trial(*QUICK, f"links.drives_delay_ms={ms}").summary["contact_force_peak_N"] for ms in (0, 20, 50)]
     assert peaks[0] * 1.1 < peaks[1]

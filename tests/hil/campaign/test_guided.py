@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -69,6 +70,14 @@ def test_what_is_drawn_of_a_trial_are_the_numbers_that_the_operator_is_told(want
         assert (shown["number"], shown["angle_deg"]) == (trial.number, trial.config.trial.angle_deg)
         assert f"{frame['feet_m']:.3f} m" in text
         assert f"{1e3 * frame['sensor_height_m']:.0f} mm over the ground" in text
+
+
+def test_the_operator_sets_nothing_that_a_trial_leaves_open(wanted) -> None:
+    trial = wanted(TWO).trials[0]
+    open_one = replace(trial, settings={**trial.settings, "wheel.grouser_offset_deg": None, "trial.speed_mps": 0.06})
+    text = to_set(open_one)
+    assert "trial.speed_mps: 0.06" in text
+    assert "None" not in text
 
 
 def test_an_operator_who_leaves_finds_the_campaign_as_it_was(wanted, tmp_path) -> None:

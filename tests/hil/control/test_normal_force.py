@@ -203,6 +203,7 @@ def test_a_valve_that_sticks_open_does_nothing_under_its_closed_regulator_and_is
     assert off(asked[-1])
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=15)
 @given(
     kind=st.sampled_from(["pressure", "load", "finite", "stuck", "solver"]),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from hil.experiments.drawing import decimated, dress_panel, legend_above, new_figure, over_time
+from hil.experiments.drawing import decimated, dress_panel, legend_above, new_figure, over_time, save_study
 from hil.experiments.drive import plot_over_time
 from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
@@ -62,6 +62,15 @@ def test_a_legend_above_a_panel_lies_over_no_title(names):
     figure.draw_without_rendering()
     title, legend = axes._left_title.get_window_extent(), axes.get_legend().get_window_extent()
     assert not title.overlaps(legend)
+
+
+def test_a_figure_of_files_that_are_being_made_names_no_folder_that_will_not_be_there(tmp_path):
+    folder = tmp_path / "my_rover.2274592d.unfinished"
+    folder.mkdir()
+    figure = new_figure(FigureForm(), (12.0, 6.0), (73.0, 45.0))
+    save_study(figure, FigureForm(), folder / "my_rover.png", "my_rover: bodies", {"config": "my_rover"})
+    *_, words = figure.texts
+    assert words.get_text().startswith("run not saved")
 
 
 STATES = "0=IDLE,1=RAMP,2=MEASURE,3=DONE"

@@ -5,11 +5,14 @@ import fcntl
 import os
 import stat
 import struct
+import time
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hil.ipc.shared_types import LEASE
 from hil.messages.operator_input import Arm, SetPoint, Start, Stop
 from hil.operator import joystick
 from hil.operator.client import CommandClient, CommandError
@@ -56,7 +59,11 @@ class Rig:
         self.asked.append("no heartbeat")
 
     def status(self):
-        return {"state": self.state, "running": self.state != "idle"}
+        return {"state": self.state, "running": self.state in ("armed", "drive")}
+
+    def wait_until(self, condition, within_s):
+        assert condition(self.status())
+        assert within_s > 0.0
 
     def arm(self):
         if self.refuses:
@@ -170,6 +177,16 @@ def test_a_lost_lease_and_a_refusal_end_it_until_the_button_is_pressed_again(ben
     assert bench.rig.asked[6:] == ["stop joystick: the operator lease was lost", "release"]
 
 
+def test_pressed_while_the_rig_is_busy_nothing_is_asked_for_later(bench):
+    bench.rig.state = "concluding"
+    bench.stick.send(KEY, TRIGGER, 1)
+    bench.steps(0.5)
+    bench.rig.state = "idle"
+    bench.steps(0.5)
+    assert "arm" not in bench.rig.asked
+    assert bench.said[0] == "pressed, but the rig is concluding: let go, and press again once it is idle"
+
+
 def test_other_events_and_halves_of_events_change_nothing(bench):
     bench.stick.send(KEY, BUTTONS["thumb"], 1)
     bench.stick.send(ABS, AXES["x"], 32767)
@@ -242,9 +259,15 @@ class Answers(Resident):
     def answer(self, command):
         if isinstance(command, Arm | Start):
             self.show(state="armed" if isinstance(command, Arm) else "drive", running=True, message="")
+        elif isinstance(command, Stop):
+            time.sleep(0.05)  # the loop's next ticks
+            row = np.zeros(1, LEASE)
+            self._rig.memory.lease.read(row)
+            self.held = bool(row["held"][0])
+            self.show(state="idle", running=False, message="")
 
 
-def test_over_the_command_socket_the_release_stops_and_the_lease_is_free(found_rig, tmp_path):
+def test_over_the_command_socket_the_release_stops_and_only_then_the_lease_is_free(found_rig, tmp_path):
     stick = Stick(tmp_path / "stick")
     with Answers(found_rig) as resident, CommandClient.running("joystick") as rig:
         resident.show(state="idle", running=False, message="ready")
@@ -259,4 +282,5 @@ def test_over_the_command_socket_the_release_stops_and_the_lease_is_free(found_r
         commands = [one for one in resident.asked if isinstance(one, Arm | Start | SetPoint | Stop)]
         assert [type(one) for one in commands][:3] == [Arm, Start, SetPoint]
         assert commands[-1] == Stop("joystick: let go")
+        assert resident.held  # else the loop would take the console for lost
         assert rig.lease_state.holder == ""

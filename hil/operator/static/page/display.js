@@ -59,6 +59,7 @@ const takesLonger = (status) => status.state in STEPS || (status.running && !sta
 
 function step(status) {
   const age = status.status_age_s ?? 0;
+  if (status.question && age <= OLD_S) return "The campaign asks: read and answer it under Campaign.";
   const text = STEPS[status.state] ?? (status.running && !status.armed && age > OLD_S ? STEPS.concluding : null);
   if (text === null || age <= OLD_S) return status.state === "concluding" ? text : null;
   return `${text} ${age.toFixed(0)} s so far.`;

@@ -10,7 +10,10 @@ const NOT_IN_WORDS = ["number", "frame"];
 
 /** Settings of a trial in words. */
 export const inWords = (trial) => Object.entries(trial).filter(([key, value]) => value !== null && !NOT_IN_WORDS.includes(key))
-  .map(([key, value]) => `${key.replaceAll("_", " ")} ${value}`).join(", ");
+  .map(([key, value]) => {
+    const [, name, unit] = key.match(/^(.*?)(?:_(deg|kg|mps|m|mm|N|kPa|s))?$/);
+    return [name.replaceAll("_", " "), value, unit === "mps" ? "m/s" : unit].filter((word) => word !== undefined).join(" ");
+  }).join(", ");
 
 /** SVG of a trial; null: it has no frame to draw. */
 export function drawSetting(trial) {

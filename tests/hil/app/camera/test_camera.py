@@ -252,6 +252,7 @@ def test_a_camera_that_the_rig_cannot_have_is_refused(source, overrides, found):
         load_config(source, overrides)
 
 
+@pytest.mark.slow
 def test_a_simulated_camera_draws_the_rover_after_the_run_and_with_frames_and_a_note_the_record_holds(tmp_path):
     config = load_config("sim_impact", [*SHORT, "camera={rate_hz: 5, width_px: 160, height_px: 120}"])
     assert run_experiment(config, tmp_path, progress=lambda _: None, figure=False).exit_code == 0

@@ -142,6 +142,13 @@ def test_each_kind_of_fault_of_the_line_and_of_the_process_is_a_case(installed):
     assert set(cases(PROCESSES)) == of_process
 
 
+def test_the_line_of_an_instrument_behind_a_device_server_is_that_of_the_data_acquisition():
+    counter = "devices.motion={driver: ni, counter: cDAQ1Mod7/ctr0, m_per_pulse: 1.0e-4}"
+    none = [f"{role}=null" for role in ("imu", "joints", "devices.imu", "devices.joints")]
+    config = load_config("sim_motion_wire", [*none, "motion.measures=distance", counter])
+    assert {case.device for case in instrument_wire_cases(config)} == {"motion process"}
+
+
 @pytest.mark.ci_cases("textpose_2-off", "motion process-killed")
 @pytest.mark.slow
 @pytest.mark.parametrize(

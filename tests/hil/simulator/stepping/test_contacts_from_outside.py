@@ -10,6 +10,8 @@ from models.terrain.mesh import make_mesh
 from models.terrain.mesh_contacts import touches
 from tests.hil.simulator.stepping.served import STEP_NS, ServedProcess, built_in, drive, level_ground, same
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 SQUARE, TWO_TRIANGLES = np.array([(-9, -9, 0), (9, -9, 0), (9, 9, 0), (-9, 9, 0)]), [(0, 1, 2), (0, 2, 3)]
 
 
@@ -44,7 +46,6 @@ def test_ground_that_is_a_micrometre_higher_is_another_motion(on_soil):
     assert not same(client.step(STEP_NS, higher), built_in(on_soil.rig, 1))
 
 
-@pytest.mark.slow
 def test_firm_ground_from_outside_equals_the_built_in_one_bit_for_bit(on_firm):
     client, rig = on_firm.client, on_firm.rig
     assert same(drive(client, 50), built_in(rig, 50))
@@ -60,7 +61,6 @@ def test_firm_ground_from_outside_equals_the_built_in_one_bit_for_bit(on_firm):
     assert ends[1].q[0] < 0.1 * ends[0].q[0]
 
 
-@pytest.mark.slow
 def test_wheels_that_lean_on_firm_ground_of_triangles_move_as_on_its_plane_from_the_first_touch_on(on_firm):
     client = on_firm.client
     radii, start = [wheel["radius_m"] for wheel in client.description["wheels"]], client.reset()

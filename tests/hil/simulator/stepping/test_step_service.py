@@ -121,6 +121,7 @@ def test_a_bad_request_has_an_answer_that_says_what_is_allowed(on_soil, frames, 
     assert words in message.body.decode()
 
 
+@pytest.mark.slow
 def test_contacts_are_refused_where_the_ground_is_the_configs():
     served = ServedProcess(outside=False)
     try:

@@ -271,10 +271,11 @@ def test_a_campaign_is_led_by_clicks(page, server):
     asked = {"key": "ready", "text": "Set: obstacle 70 degrees", "choices": ["start"], "trial": 2}
     server.show(lease=MINE, question=asked)
     page.get_by_text("Set: obstacle 70 degrees").wait_for()
-    page.get_by_role("img", name="Set: angle deg 70; sensors 115 mm over the ground, feet 0.763 m apart").wait_for()
+    assert page.inner_text("#message") == "The campaign asks: read and answer it under Campaign."
+    page.get_by_role("img", name="Set: angle 70 deg; sensors 115 mm over the ground, feet 0.763 m apart").wait_for()
     drawn = page.locator("#set-next text").all_text_contents()
     assert drawn == ["70\u00b0", "feet 0.763 m apart", "sensors 115 mm"]
-    assert page.text_content("[aria-current=step]") == "angle deg 70"
+    assert page.text_content("[aria-current=step]") == "angle 70 deg"
     page.get_by_text("trial 2 of 2").wait_for()
     hold(page, page.get_by_role("button", name="Everybody is clear: go"), server.commands)
     server.show(question={"key": "verdict", "text": "The trial is accepted", "choices": ["verdict keep"]})

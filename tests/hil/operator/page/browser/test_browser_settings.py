@@ -129,7 +129,7 @@ def test_the_form_is_filled_and_sent_by_keyboard(form, server):
 def test_a_plan_is_chosen_among_those_that_are_offered_and_its_trials_are_listed_the_next_one_marked(form, server):
     page = form.page
     assert page.get_by_label("Plan", exact=True).first.locator("option").all_text_contents() == ["two", "thesis"]
-    assert page.locator("#plan li[aria-current=step]").text_content() == "angle deg 60"
+    assert page.locator("#plan li[aria-current=step]").text_content() == "angle 60 deg"
     page.locator("#plan-choice").select_option("thesis")
     page.get_by_role("button", name="Choose the plan").click()
     until(lambda: {"type": "plan", "name": "thesis"} in server.commands())
@@ -138,7 +138,7 @@ def test_a_plan_is_chosen_among_those_that_are_offered_and_its_trials_are_listed
     server.answers["config"] = config
     answered(server, 1, plan="thesis")
     page.get_by_role("heading", name="Plan thesis, 1 trials").wait_for()
-    assert page.locator("#plan li[aria-current=step]").text_content() == "angle deg 30"
+    assert page.locator("#plan li[aria-current=step]").text_content() == "angle 30 deg"
 
 
 def test_at_the_verdict_the_trial_stands_with_its_force_its_rules_and_those_before_it_at_its_angle(form, server):
