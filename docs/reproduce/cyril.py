@@ -167,8 +167,8 @@ def page(scenario: Scenario, motions: dict[str, Motion]) -> str:
     residue = max(motion.residue for motion in motions.values())
     return f"""# Cyril, Jaar and Misra 1993: capture of a payload by a flexible arm
 
-Written by `python docs/reproduce/cyril.py`. The paper's text was at hand, its curves were not. It prints the ratio of
-the masses, 10, the speeds, and that the arm is like the SRMS, whose numbers stand in another paper. All else is assumed
+Written by `python docs/reproduce/cyril.py`. The paper's text was at hand, its curves were not. It prints the
+mass ratio of 10, the speeds, and that the arm is like the SRMS; its numbers are in another paper. All else is assumed
 (`models.rover.space_arm`): a craft of {mass:g} kg, booms of {lengths[0]:g} and {lengths[1]:g} m with EI {EI[0]:g} and
 {EI[1]:g} N m^2 and {share:g} % damping, joints at {posture} rad, the payload a cube of {SIZE[0]:g} m. The craft is at
 rest before the contact. `models.impact.capture` has the impact, `models.rover.flexible` the booms, one mode each.

@@ -80,8 +80,8 @@ Timed power ends at the given margin after the impact of the nominal rig.
 {releases}
 
 Without a margin many trials end before or in the impact. With 0.25 s or more the rover pushes until its wheels slip,
-and that force hardly varies: timed power is more consistent than the operator (D.2), but a push, which does not follow
-T_c."""
+and that force hardly varies. Timed power is more consistent than the operator (D.2), but it is a push and does not
+follow T_c."""
 _PICTURES = (
     (
         "over_angle",
