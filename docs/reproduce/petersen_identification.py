@@ -327,8 +327,6 @@ _TAIL = """
 - **More slips narrow the slip modulus**, and none of the other three: the resistance changes little with slip.
 - **A single wheel at several loads determines all four**, if its sinkage is measured.
 - The whole rover adds little to the wheel. It shows whether wheel and rover agree, its purpose in 7.2.
-
-The same three experiments as simulated rigs, recorded: [the ladder](soil_ladder.md).
 """
 
 
