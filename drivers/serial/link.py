@@ -187,7 +187,7 @@ class SerialLink:
                 if len(answer) >= MOST_BYTES:
                     raise TimeoutError(f"no answer in {len(answer)} bytes; another device may be sending here")
                 if late:
-                    waited = f"no answer within {timeout_ns * 1e-6:.3g} ms"
+                    waited = f"no answer within {round(timeout_ns * 1e-6, 1):g} ms"
                     raise TimeoutError(f"{waited}, {len(answer)} bytes of one" if answer else waited)
                 if not answer:
                     self._await(port, more)

@@ -131,7 +131,7 @@ def _with_own(compliant: CompliantGround, friction: float, damping: float, share
     if math.isnan(friction):
         friction = compliant.friction
     own = Law(code, share * law.stiffness, law.exponent, law.restitution, share * damping)
-    return CompliantGround(own, friction, compliant.friction_speed)
+    return CompliantGround(own, friction, compliant.friction_speed, None, None)  # numba fills in no defaults
 
 
 @kernel

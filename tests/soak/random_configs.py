@@ -348,7 +348,7 @@ def _wrong_of(config: Config, done: Made) -> Iterator[str]:
 def _allowed(config: Config, summary: Mapping[str, Any]) -> tuple[float, float]:
     """What decision 111 allows: of the way [m], as the summary has it, and of what follows from masses, relative."""
     values = (summary.get(TRUTH_CHECK) or {}).get("values", ())
-    way = next((one["allowed"] for one in values if one["name"] == "way"), None)
+    way = next((one["allowed"] for one in values if one["name"] == "distance"), None)
     return math.nan if way is None else way, 3.0 * config.plant.spread.mass + PART
 
 

@@ -83,7 +83,8 @@ def test_json_prints_nothing_else_on_stdout_and_the_same_as_the_file(tmp_path, c
 
 
 def test_a_trial_that_aborts_ends_with_status_one_and_says_why(capsys):
-    status = run(["trial", "sim_impact", *QUICK, "--set", "drives.torque_limit_Nm=0.1", "--set", "trial.timeout_s=1"])
+    weak = ["--set", "drives={torque_limit_Nm: 0.1, gear_friction_Nm: 0.05}", "--set", "trial.timeout_s=1"]
+    status = run(["trial", "sim_impact", *QUICK, *weak])
     printed = capsys.readouterr().out
     assert status == 1
     assert "no impact within trial.timeout_s, 1 s" in printed

@@ -34,7 +34,9 @@ def test_a_drive_over_a_flank_is_recorded_verified_and_replayed_with_its_loops_c
 
 def test_a_gearbox_limits_the_torque_and_adds_its_rotor_by_the_square_of_its_ratio():
     def drive(*settings: str):
-        return nominal_rig(load_config("sim_juno", ["drives.torque_limit_Nm=400", *settings])).drive
+        return nominal_rig(
+            load_config("sim_juno", ["drives.torque_limit_Nm=400", "drives.gear_friction_Nm=10", *settings])
+        ).drive
 
     low, high = (drive(f"drives.gearbox={{ratio: {ratio}}}") for ratio in (129, 32))
     assert low.torque_limit == pytest.approx(129 * 0.8 * 3.0)

@@ -87,7 +87,7 @@ def test_a_full_battery_takes_no_more(rig, tmp_path):
 
 def test_a_rover_that_does_not_arrive_ends_the_plan(tmp_path):
     plan = planned(tmp_path, goal=("to_m: [0.5, 0.0]", "to_m: [0.2, 0.0]"))
-    held = Rig(load_config("sim_juno", ["drives.torque_limit_Nm=10"]))  # less than the friction of its gears
+    held = Rig(load_config("sim_juno", ["drives.torque_limit_Nm=100.1"]))  # hardly more than the friction of its gears
     result = simulate(held, plan)
     assert [phase.name for phase in result.phases] == ["look", "go"]
     assert result.problems[0].startswith("go: not arrived in time; at ")
