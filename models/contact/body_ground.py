@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.contact.compliant import CompliantGround, make_compliant_ground, rub
+from models.contact.compliant import CompliantGround, make_compliant_ground
+from models.contact.friction import slide_contact
 from models.contact.laws import make_law, press
 from models.gravity import GRAVITY_MPS2
 from models.kernels.compiled import FloatArray, kernel
@@ -124,4 +125,5 @@ def _push_corner(
     base, turning = body_velocity(work, 0), cross(body_spin(work, 0), arm)
     x, y, z = to_ground(terrain, ground, (base[0] + turning[0], base[1] + turning[1], base[2] + turning[2]))
     force = press(chain, body.ground.law, ground[2], 0, arm, depth, z, dt, work)
-    rub(chain, body.ground, ground, 0, arm, (x, y), force, dt, work)
+    friction, slowest = body.ground.friction, body.ground.friction_speed
+    slide_contact(chain, friction, slowest, 0, (ground[0], ground[1]), arm, (x, y), force, dt, work)

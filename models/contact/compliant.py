@@ -8,15 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from models.checks import Range, problem, refuse
-from models.contact.friction import Bristles, hold_contact
+from models.contact.friction import Bristles, hold_contact, slide_contact
 from models.contact.laws import HERTZ, KELVIN_VOIGT, VISCO_ELASTIC, Law, law_problems, press
 from models.contact.profile_contact import ProfileContact
 from models.contact.rim import rim_contact
 from models.contact.wheel_slots import GroundContact
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Workspace
-from models.rover.factor import add_sliding
-from models.rover.points import Direction, axle, body_position, body_spin, body_velocity, project
+from models.rover.points import Direction, axle, body_position, body_spin, body_velocity
 from models.rover.reduction import Chain
 from models.terrain.given_contacts import DAMPING, FRICTION, SHARE, GivenContacts, find_planes, over_plane
 from models.terrain.surface import Terrain, axes, contact_plane, from_ground, to_ground
@@ -197,11 +196,12 @@ def _pull(
     shear: FloatArray,
     work: Workspace,
 ) -> float:
-    """Add the friction of a wheel to work as `rub` does, or with bristles; gives its part along the heading [N]."""
+    """Add the friction of a wheel to work; gives its part along the heading [N]."""
+    along, friction = (ground[0], ground[1]), compliant.friction
     if bristles is None:  # decided at compile time
-        grip = rub(chain, compliant, ground, body, arm, sliding, force, dt, work)
+        grip = slide_contact(chain, friction, compliant.friction_speed, body, along, arm, sliding, force, dt, work)
         return -grip * (heading[0] * sliding[0] + heading[1] * sliding[1])
-    along, limit = (ground[0], ground[1]), compliant.friction * force
+    limit = friction * force
     ahead, left = hold_contact(chain, bristles, shear, body, along, arm, sliding, limit, dt, work)
     return -(heading[0] * ahead + heading[1] * left)
 
@@ -223,39 +223,3 @@ def _off_centre(
         return (0.0, 0.0, 0.0), rising
     arm = from_ground(terrain, ground, (offset[0], offset[1], 0.0))
     return arm, rising + spin[0] * offset[1] - spin[1] * offset[0]
-
-
-@kernel
-def rub(
-    chain: Chain,
-    compliant: CompliantGround,
-    ground: tuple[Direction, Direction, Direction],
-    body: int,
-    arm: Direction,
-    sliding: tuple[float, float],
-    force: float,
-    dt: float,
-    work: Workspace,
-) -> float:
-    """Add the friction at a point of a body to work, implicitly.
-
-    Args:
-        chain: the rover.
-        compliant: whose friction it is.
-        ground: its axes, world axes.
-        body: which body it acts on.
-        arm: [m] world axes, from the body's origin to the point.
-        sliding: speed of the point ahead and to the left, along the ground's axes [m/s].
-        force: normal force [N].
-        dt: step [s].
-        work: placed.
-
-    Returns:
-        Friction over sliding speed [N s/m].
-    """
-    grip = compliant.friction * force / max(np.hypot(sliding[0], sliding[1]), compliant.friction_speed)
-    none = (0.0, 0.0, 0.0)
-    for k in range(2):
-        project(chain, work, body, ground[k], none, arm, work.row)
-        add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, 5 + body, -grip * sliding[k], grip * dt)
-    return grip

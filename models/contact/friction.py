@@ -1,6 +1,7 @@
-"""Friction that holds: a contact that is pushed below Coulomb's limit does not creep.
+"""Friction of a contact, implicitly in time: of one that slides or creeps, and of one that holds.
 
-A spring and a damper along the surface, which a sliding contact drags along as bristles do:
+One that holds does not creep below Coulomb's limit: a spring and a damper act along the surface, which a sliding
+contact drags along as bristles do:
 
     friction = k s + c u,   at most mu N;   ds/dt = u while it is below, and k s is never above mu N,
 
@@ -48,6 +49,34 @@ def make_bristles(stiffness: float, damping: float) -> Bristles:
 
 
 @kernel
+def slide_contact(
+    chain: Chain,
+    friction: float,
+    slowest: float,
+    body: int,
+    along: tuple[Direction, Direction],
+    arm: Direction,
+    sliding: tuple[float, float],
+    force: float,
+    dt: float,
+    work: Workspace,
+) -> float:
+    """Add Coulomb's friction at a point of a body to work, in proportion to the sliding speed below the slowest [m/s].
+
+    Args as of `hold_contact`; `friction` is mu, `force` the normal force N [N].
+
+    Returns:
+        Friction over sliding speed [N s/m].
+    """
+    grip = friction * force / max(np.hypot(sliding[0], sliding[1]), slowest)
+    none, start = (0.0, 0.0, 0.0), 5 + body
+    for k in range(2):
+        project(chain, work, body, along[k], none, arm, work.row)
+        add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, -grip * sliding[k], grip * dt)
+    return grip
+
+
+@kernel
 def hold_contact(
     chain: Chain,
     bristles: Bristles,
@@ -87,8 +116,8 @@ def hold_contact(
     first, second = k * stretch[0] + slope * sliding[0], k * stretch[1] + slope * sliding[1]
     share = min(limit / max(np.hypot(first, second), 1e-12), 1.0)
     none, start = (0.0, 0.0, 0.0), 5 + body
-    project(chain, work, body, along[0], none, arm, work.row)
-    add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, -share * first, share * slope * dt)
-    project(chain, work, body, along[1], none, arm, work.row)
-    add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, -share * second, share * slope * dt)
-    return share * first, share * second
+    held = share * first, share * second
+    for i in range(2):
+        project(chain, work, body, along[i], none, arm, work.row)
+        add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, start, -held[i], share * slope * dt)
+    return held

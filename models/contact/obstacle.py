@@ -21,14 +21,14 @@ from models.contact.contact_points import (
     SINE,
     STRETCH,
 )
-from models.contact.friction import Bristles, hold_contact
+from models.contact.friction import Bristles, hold_contact, slide_contact
 from models.contact.laws import HUNT_CROSSLEY, Law, law_force, law_problems
 from models.contact.legs import grouser_tip, leg_deflection, relaxed
 from models.contact.plate import Plate, has_plate, nearest_plane, plate_problems, reached, seen_by_sensors
 from models.contact.rim import rim_contact
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Workspace
-from models.rover.factor import add_scaled, add_sliding
+from models.rover.factor import add_scaled
 from models.rover.points import Direction, axle, body_position, body_spin, body_velocity, cross, project, vector
 from models.rover.reduction import Chain
 from models.terrain.surface import Stand, into, out_of, seen_from
@@ -276,10 +276,7 @@ def _rub(
         limit = obstacle.friction * force
         up, across = hold_contact(chain, bristles, stretch, body, along, arm, sliding, limit, dt, work)
         return 1.0, up, across
-    grip = obstacle.friction * force / max(np.hypot(sliding[0], sliding[1]), obstacle.friction_speed)
-    for k in range(2):
-        project(chain, work, body, along[k], (0.0, 0.0, 0.0), arm, work.row)
-        add_sliding(chain.speed_parent, work.mass_matrix, work.rhs, work.row, 5 + body, -grip * sliding[k], grip * dt)
+    grip = slide_contact(chain, obstacle.friction, obstacle.friction_speed, body, along, arm, sliding, force, dt, work)
     return grip, sliding[0], sliding[1]
 
 
