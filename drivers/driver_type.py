@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from drivers.channel_calibration import ChannelCalibration
 from drivers.device_sections import DeviceSection, Role
-from drivers.host import COMPUTER, Alive, Host
+from drivers.host import COMPUTER, Alive, Host, line_time_s
 from drivers.interfaces import IoDevice, PolledDevice
 from drivers.messages import SensorName
 from drivers.reported import StatusTable
@@ -24,7 +24,7 @@ from drivers.section import Problem
 from drivers.valve_layout import ValveLayout
 
 if TYPE_CHECKING:  # reading a driver type from a config needs no simulated device
-    from drivers.sim.protocol.line import SimulatedPort
+    from drivers.sim.protocol.line import SimulatedPort, SimulatedSerialDevice
     from drivers.sim.protocol.plant_ports import PlantPorts
     from drivers.sim.server import ServerSetup, SimulatedServer
 
@@ -400,6 +400,38 @@ class OnePort(DriverType[S]):
     @override
     def at_endpoints(self, values: dict[str, Any], endpoints: Mapping[str, str]) -> None:
         values["port"] = endpoints[self.endpoint]
+
+
+class SerialInstrumentType(OnePort[S], InstrumentType[S]):
+    """An instrument of motion that has one serial line.
+
+    Attributes:
+        reading_bytes: on the line for each reading, requests included.
+        turnaround_ns: of the simulated device, from the last byte of a request to the first of its answer.
+    """
+
+    reading_bytes: ClassVar[int]
+    turnaround_ns: ClassVar[int] = 0
+
+    @override
+    def line_loads(self, section: S, rig: RigSetup) -> tuple[LineLoad, ...]:
+        if (instrument := rig.instruments.get(self.role)) is None:
+            return ()
+        port, baud = section.port, section.baud  # type: ignore[attr-defined]
+        return (LineLoad(port, line_time_s(self.reading_bytes * instrument.rate_hz, baud)),)
+
+    @override
+    def simulated_ports(self, section: S | None, rig: RigSetup, ports: PlantPorts) -> Mapping[str, SimulatedPort]:
+        if section is None or self.role not in ports.instruments:
+            return {}
+        from drivers.sim.protocol.line import SimulatedPort
+
+        baud, device = section.baud, self.simulated(section, rig, ports)  # type: ignore[attr-defined]
+        return {self.endpoint: SimulatedPort(device, baud, self.turnaround_ns)}
+
+    @abstractmethod
+    def simulated(self, section: S, rig: RigSetup, ports: PlantPorts) -> SimulatedSerialDevice:
+        """Its device, simulated to the byte."""
 
 
 def numbered(name: str, number: int) -> str:

@@ -6,7 +6,7 @@ commands are public text, the same for all its models and for makers who sell it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from typing_extensions import override
@@ -14,20 +14,17 @@ from typing_extensions import override
 from drivers.checks import load_problems
 from drivers.dimetix.protocol import LEAST_MS, MESSAGE_BYTES, STATUSES
 from drivers.dimetix.section import DimetixSection
-from drivers.driver_type import InstrumentType, LineLoad, OnePort, RigSetup
-from drivers.host import line_time_s
+from drivers.driver_type import RigSetup, SerialInstrumentType
 from drivers.section import Problem
 
 if TYPE_CHECKING:
-    from drivers.sim.protocol.line import SimulatedPort
+    from drivers.dimetix.simulated import DimetixDevice
     from drivers.sim.protocol.plant_ports import PlantPorts
 
 CHANNELS = ("distance_m",)
-# From the last byte of a command to the first of its answer.
-TURNAROUND_NS = 1_000_000
 
 
-class _DimetixType(OnePort[DimetixSection], InstrumentType[DimetixSection]):
+class _DimetixType(SerialInstrumentType[DimetixSection]):
     """Laser distance sensors of Dimetix."""
 
     name = "dimetix"
@@ -36,6 +33,8 @@ class _DimetixType(OnePort[DimetixSection], InstrumentType[DimetixSection]):
     device = "drivers.dimetix.distance:DimetixDistance"
     endpoint = "dimetix"
     statuses = STATUSES
+    reading_bytes = MESSAGE_BYTES
+    turnaround_ns = 1_000_000
 
     @override
     def check(self, section: DimetixSection, rig: RigSetup) -> Iterator[Problem]:
@@ -53,28 +52,16 @@ class _DimetixType(OnePort[DimetixSection], InstrumentType[DimetixSection]):
             yield from load_problems(self.role, section.baud, loads, ())
 
     @override
-    def line_loads(self, section: DimetixSection, rig: RigSetup) -> tuple[LineLoad, ...]:
-        if (motion := rig.instruments.get(self.role)) is None:
-            return ()
-        return (LineLoad(section.port, line_time_s(MESSAGE_BYTES * motion.rate_hz, section.baud)),)
-
-    @override
-    def simulated_ports(
-        self, section: DimetixSection | None, rig: RigSetup, ports: PlantPorts
-    ) -> Mapping[str, SimulatedPort]:
-        if section is None or self.role not in ports.instruments:
-            return {}
+    def simulated(self, section: DimetixSection, rig: RigSetup, ports: PlantPorts) -> DimetixDevice:
         from drivers.dimetix.simulated import SERIAL_NUMBER, DimetixDevice
-        from drivers.sim.protocol.line import SimulatedPort
 
-        device = DimetixDevice(
+        return DimetixDevice(
             ports.instruments[self.role],
             parity=section.characters == "7e1",
             sensor=section.sensor,
             delay_ns=rig.instruments[self.role].delay_ns,
             identity=section.identity or SERIAL_NUMBER,
         )
-        return {"dimetix": SimulatedPort(device, section.baud, TURNAROUND_NS)}
 
 
 DIMETIX = _DimetixType()

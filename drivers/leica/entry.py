@@ -6,26 +6,25 @@ and every one since TPS1100 speaks GeoCOM over RS-232.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
 from drivers.checks import load_problems
-from drivers.driver_type import InstrumentType, LineLoad, OnePort, RigSetup
-from drivers.host import line_time_s
+from drivers.driver_type import RigSetup, SerialInstrumentType
 from drivers.leica.protocol import COORDINATE_BYTES, LOCK_BYTES, MOST_HZ, STATUSES
 from drivers.leica.section import LeicaSection
 from drivers.section import Problem
 
 if TYPE_CHECKING:
-    from drivers.sim.protocol.line import SimulatedPort
+    from drivers.leica.simulated import TotalStation
     from drivers.sim.protocol.plant_ports import PlantPorts
 
 _VALUES = 3
 
 
-class _LeicaType(OnePort[LeicaSection], InstrumentType[LeicaSection]):
+class _LeicaType(SerialInstrumentType[LeicaSection]):
     """Total stations of Leica."""
 
     name = "leica"
@@ -34,6 +33,7 @@ class _LeicaType(OnePort[LeicaSection], InstrumentType[LeicaSection]):
     device = "drivers.leica.total_station:LeicaTotalStation"
     endpoint = "total_station"
     statuses = STATUSES
+    reading_bytes = COORDINATE_BYTES + LOCK_BYTES
 
     @override
     def check(self, section: LeicaSection, rig: RigSetup) -> Iterator[Problem]:
@@ -50,27 +50,11 @@ class _LeicaType(OnePort[LeicaSection], InstrumentType[LeicaSection]):
             yield from load_problems(self.role, section.baud, self.line_loads(section, rig), ())
 
     @override
-    def line_loads(self, section: LeicaSection, rig: RigSetup) -> tuple[LineLoad, ...]:
-        if (motion := rig.instruments.get(self.role)) is None:
-            return ()
-        count = (COORDINATE_BYTES + LOCK_BYTES) * motion.rate_hz
-        return (LineLoad(section.port, line_time_s(count, section.baud)),)
-
-    @override
-    def simulated_ports(
-        self, section: LeicaSection | None, rig: RigSetup, ports: PlantPorts
-    ) -> Mapping[str, SimulatedPort]:
-        if section is None or self.role not in ports.instruments:
-            return {}
+    def simulated(self, section: LeicaSection, rig: RigSetup, ports: PlantPorts) -> TotalStation:
         from drivers.leica.simulated import SERIAL_NUMBER, TotalStation
-        from drivers.sim.protocol.line import SimulatedPort
 
         delay_ns, identity = rig.instruments[self.role].delay_ns, section.identity or SERIAL_NUMBER
-        return {
-            self.endpoint: SimulatedPort(
-                TotalStation(ports.instruments[self.role], delay_ns, identity), section.baud, 0
-            )
-        }
+        return TotalStation(ports.instruments[self.role], delay_ns, identity)
 
 
 LEICA = _LeicaType()
