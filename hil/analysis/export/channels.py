@@ -6,6 +6,7 @@ import heapq
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -208,6 +209,15 @@ def log_line(event: Mapping[str, Any], t_ns: int) -> bytes:
     return Log(timestamp=_timestamp(t_ns), level=level, message=event_words(event), name="rover-hil").encode()
 
 
+def began_utc(text: str) -> datetime:
+    """When a run began by its record, in UTC and without a zone; 1970: the record does not say it."""
+    try:
+        began = datetime.fromisoformat(text)
+    except ValueError:
+        return datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+    return (began.astimezone(UTC) if began.tzinfo else began).replace(tzinfo=None)
+
+
 def event_words(event: Mapping[str, Any]) -> str:
     """An event as a line for people; arguments as for `log_line`. A fault is named by its number, too."""
     figures = {key: float(event.get(key, math.nan)) for key in ("value", "limit")}
@@ -310,13 +320,13 @@ def streams_of(
 
 def _numbers(table: Table, every_ns: int, start_ns: int) -> Timed:
     names, due_ns = [halves(column.name) for column in table.columns], 0
-    for t_ns, row in _rows(table):
+    for t_ns, row in rows_in_time(table):
         if t_ns >= due_ns or not every_ns:
             due_ns = t_ns + every_ns
             yield start_ns + t_ns, numbers(names, row)
 
 
-def _rows(table: Table) -> Iterator[tuple[int, list[Any]]]:
+def rows_in_time(table: Table) -> Iterator[tuple[int, list[Any]]]:
     """Times [ns] and values of its rows, in order of their times: events are noted when they are known."""
     at = table.place("t_ns")
     for values in table.blocks() if table.steps("t_ns")[0] >= 0 else [table.whole()]:
@@ -328,7 +338,7 @@ def _rows(table: Table) -> Iterator[tuple[int, list[Any]]]:
 
 def _log(events: Table, start_ns: int) -> Timed:
     names = [column.name for column in events.columns]
-    for t_ns, row in _rows(events):
+    for t_ns, row in rows_in_time(events):
         yield start_ns + t_ns, log_line(dict(zip(names, row, strict=True)), start_ns + t_ns)
 
 

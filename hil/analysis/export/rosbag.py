@@ -5,13 +5,13 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hil.analysis.export.channels import RecordedMotion, event_words
+from hil.analysis.export.channels import RecordedMotion, began_utc, event_words, rows_in_time
 from hil.analysis.export.tables import Table
 from hil.analysis.film.solids import GROUND, OBSTACLE, WORLD, WheelAngles
 from hil.config.schema.instruments import INERTIAL
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from models.rover.tree import Tree
 
-# The one whose definitions the messages have; what is used of it has not changed since Humble.
 _NODE, _NAME = "rover_hil", "trial"  # the latter of the bag's files
 DESCRIPTION = "/robot_description"
 _SECOND_NS = 1_000_000_000
@@ -52,13 +51,14 @@ def write_rosbag2(
     from rosbags.rosbag2 import StoragePlugin, Writer
     from rosbags.typesys import Stores, get_typestore
 
-    store = get_typestore(Stores.ROS2_JAZZY)
+    store = get_typestore(Stores.ROS2_JAZZY)  # these messages have not changed since Humble
     make, ticks = _Messages(store), next(table for table in tables if table.name == "tick")
     events = next(table for table in tables if table.name == "events")
     streams = [_of_ticks(ticks, make, motion), _of_events(events, make)]
     if motion is not None:
         streams += [_of_motion(motion, make), iter([(0, DESCRIPTION, make.text(_urdf(motion.tree)))])]
-    began_ns, inside = _began_ns(str(facts.get("wall_time", ""))), path / _NAME
+    began = began_utc(str(facts.get("wall_time", ""))).replace(tzinfo=UTC)
+    began_ns, inside = round(began.timestamp() * 1e6) * 1000, path / _NAME
     path.mkdir()
     with Writer(inside, version=Writer.VERSION_LATEST, storage_plugin=StoragePlugin.MCAP) as bag:
         connections: dict[str, Any] = {}
@@ -164,10 +164,10 @@ def _stamp(message: Any, t_ns: int, make: _Messages) -> None:
 
 
 def _of_events(events: Table, make: _Messages) -> _Timed:
-    names, values = [column.name for column in events.columns], events.whole()
-    rows = [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
-    for event in sorted(rows, key=lambda one: int(one["t_ns"])):
-        yield max(int(event["t_ns"]), 0), "/rosout", make.log("ERROR" if event["id"] else "INFO", event_words(event))
+    names = [column.name for column in events.columns]
+    for t_ns, row in rows_in_time(events):
+        event = dict(zip(names, row, strict=True))
+        yield t_ns, "/rosout", make.log("ERROR" if event["id"] else "INFO", event_words(event))
 
 
 def _of_motion(motion: RecordedMotion, make: _Messages) -> _Timed:
@@ -219,11 +219,3 @@ def _of_ticks(ticks: Table, make: _Messages, motion: RecordedMotion | None) -> _
             if imu and row[place["imu_t_ns"]] > imu_ns:
                 imu_ns = row[place["imu_t_ns"]]
                 yield t_ns, "/imu/data_raw", make.inertial([row[one] for one in imu])
-
-
-def _began_ns(wall_time: str) -> int:
-    """When the run began [ns since 1970]; 0: its record does not say it."""
-    try:
-        return round(datetime.fromisoformat(wall_time).timestamp() * 1e6) * 1000
-    except ValueError:
-        return 0

@@ -9,7 +9,6 @@ import shutil
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ from scipy.io import savemat
 
 from drivers.extensions import install_command
 from hil.analysis.dataset import MissingPackageError, UnverifiedRunError, scalars, verified_summary
-from hil.analysis.export.channels import RecordedMotion, event_words, motion_of, write_mcap
+from hil.analysis.export.channels import RecordedMotion, began_utc, event_words, motion_of, write_mcap
 from hil.analysis.export.rosbag import write_rosbag2
 from hil.analysis.export.tables import Column, Progress, Table, tables_of
 from hil.analysis.film.solids import WORLD, Box, Cylinder, Lines, Solid
@@ -218,7 +217,7 @@ def write_tdms(tables: Sequence[Table], facts: Mapping[str, str | float], path: 
     """
     from nptdms import ChannelObject, GroupObject, RootObject, TdmsWriter
 
-    began = _began(str(facts.get("wall_time", "")))
+    began = began_utc(str(facts.get("wall_time", "")))
     objects: list[Any] = [RootObject(properties={"name": "rover-hil", **facts})]
     with TdmsWriter(path) as writer:
         rest: list[tuple[Table, Iterator[list[Any]]]] = []
@@ -259,14 +258,6 @@ def _plain(values: NDArray[Any]) -> Any:
     if values.dtype == object:
         return [str(item) for item in values]
     return np.ascontiguousarray(values.astype(np.uint8) if values.dtype == bool else values)
-
-
-def _began(text: str) -> datetime:
-    try:
-        began = datetime.fromisoformat(text)
-    except ValueError:
-        return datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
-    return (began.astimezone(UTC) if began.tzinfo else began).replace(tzinfo=None)  # TDMS takes UTC without a zone
 
 
 CAMPAIGN = "campaign.csv"
