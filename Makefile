@@ -46,7 +46,7 @@ define CHECK_PYTHON
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev trial test test-all wheel-check test-loaded soak soak-deadlines soak-faults soak-endurance soak-page soak-cluster soak-cases mutants limits fuzz bench lint docs site figures figures-check format lock clean
+.PHONY: help install install-dev trial test test-all test-landing wheel-check test-loaded soak soak-deadlines soak-faults soak-endurance soak-page soak-cluster soak-cases mutants limits fuzz bench lint docs site figures figures-check format lock clean
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -61,11 +61,14 @@ install-dev: $(DEV_STAMP) ## the same, and what test-all, lint and bench need (r
 trial: $(STAMP) ## one simulated impact trial (CONFIG=..., default rig_configs/sim_impact.yaml)
 	@$(BIN)/hil trial $(CONFIG) $(ARGS)
 
-test: $(TEST_STAMP) ## run the quick tests, over eight in ten of all, in random order, on every processor (WORKERS=0: in one process)
+test: $(TEST_STAMP) ## run the quick tests, three in four of all, in random order, on every processor (WORKERS=0: in one process)
 	$(SUITE) -m $(QUICK) $(ARGS)
 
-test-all: $(DEV_STAMP) ## run the slow ones too, as .ci/run does: whole campaigns, real processes, a browser
+test-all: $(DEV_STAMP) ## run the slow ones too: whole campaigns, real processes, a browser; half an hour
 	$(SUITE) $(ARGS)
+
+test-landing: $(DEV_STAMP) ## run what .ci/run does: the quick tests, the slow ones of faults and stops, and an eighth of the others, chosen by the newest commit
+	$(SUITE) --landing $$(git rev-parse HEAD) $(ARGS)
 
 test-loaded: $(DEV_STAMP) ## run all tests without real-time rights, beside two processes that spin; STALLS=1: on a machine that stands still for 30 to 150 ms once a second instead (SEED=1)
 	$(BIN)/python tests/soak/loaded.py $(if $(STALLS),--spinning 0 --stalls --seed $(SEED)) -- $(SUITE) $(ARGS)

@@ -12,6 +12,7 @@ import tempfile
 import termios
 import time
 import tty
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -55,12 +56,18 @@ LARGE = (
     *("pandas", "pinocchio", "playwright", "pyarrow", "rasterio", "rerun", "xarray"),
 )
 ABSENT = frozenset(name for name in LARGE if importlib.util.find_spec(name) is None)
+# Slow tests that every landing runs: a stop, a fault or a limit is never left to a later one.
+ALWAYS = ("hil/app/test_trial_faults.py", "hil/app/test_stops_are_never_lost.py", "protocol/test_protocol_links.py")
+# Of the modules with other slow tests, a landing runs one in this many.
+SHARES = 8
 # By test, names of its marker `ci_cases` that no case had so far.
 CASES_LEFT: dict[str, set[str]] = {}
 # Written to a port after the bytes that a test expects there.
 MARK = b"|"
 # Of a failed test, the longest.
 STALLS_NAMED = 20
+# The process that compiles kernels while tests are collected.
+WARMING = pytest.StashKey[subprocess.Popen]()
 # Every kernel of an impact trial; further kernels are compiled by the first worker that needs them.
 WARM_UP = """
 from hil.app.warm_up import warm_up
@@ -70,9 +77,17 @@ warm_up(Rig(load_config("sim_impact")))
 """
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    text = f"of the slow tests, run those of {', '.join(ALWAYS)} and of one module in {SHARES}, chosen by this commit"
+    parser.addoption("--landing", metavar="COMMIT", type=lambda text: int(text, 16), help=text)
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist starts its workers
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """With several workers: compile once the kernels that otherwise each worker and each process would compile."""
+    """With several workers: compile once the kernels that otherwise each worker and each process would compile.
+
+    The workers collect their tests in the meantime.
+    """
     if not session.config.getoption("numprocesses", None):
         return
     folder = tempfile.TemporaryDirectory(prefix="rover-hil-test-locks-")
@@ -82,7 +97,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         return  # a kernel that is missing all the same is compiled by the first worker, too
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     reporter.write_line("compiling kernels for all workers (half a minute, once for these models) ...")
-    subprocess.run([sys.executable, "-c", WARM_UP], check=True)
+    session.stash[WARMING] = subprocess.Popen([sys.executable, "-c", WARM_UP])
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist gives the first test to a worker
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Wait for these kernels."""
+    if (warming := session.stash.get(WARMING, None)) and warming.wait():
+        pytest.exit("the kernels could not be compiled", warming.returncode)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -111,6 +133,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left = {test: names for test, names in CASES_LEFT.items() if names}
     if left and not any("::" in argument for argument in config.args):
         raise pytest.UsageError(f"ci_cases that no test has: {left}")
+    if (landing := config.getoption("landing")) is not None:
+        later = {item for item in items if item.get_closest_marker("slow") and not of_landing(item.path, landing)}
+        config.hook.pytest_deselected(items=list(later))
+        items[:] = [item for item in items if item not in later]
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     modules = [list(group) for _, group in itertools.groupby(items, key=lambda item: item.path)]
     slow = [module for module in modules if any(item.get_closest_marker("slow") for item in module)]
@@ -129,6 +155,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         ordered += share + rest[: max(room, 0)]
         del rest[: max(room, 0)]
     items[:] = ordered + rest
+
+
+def of_landing(module: Path, commit: int) -> bool:
+    """Whether the slow tests of a module are among those of the landing that ends with a commit."""
+    name = module.relative_to(TESTS).as_posix()
+    return name.startswith(ALWAYS) or zlib.crc32(name.encode()) % SHARES == commit % SHARES
 
 
 @pytest.hookimpl(wrapper=True)

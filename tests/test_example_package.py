@@ -118,6 +118,7 @@ def test_its_experiment_without_an_obstacle_drives_over_open_ground(installed):
     assert installed("-c", asked).stdout == "None\n"
 
 
+@pytest.mark.slow
 def test_its_settings_are_checked_and_a_wrong_key_is_named_as_one_of_ours_is(installed):
     wrong = "devices.drives={driver: textline, baud: 1, timeout_ms: 50, rate_hz: 10, colour: red}"
     done = installed("-m", "hil.cli", "check", "sim_wire", "--set", wrong, check=False)
@@ -126,6 +127,7 @@ def test_its_settings_are_checked_and_a_wrong_key_is_named_as_one_of_ours_is(ins
     assert "devices.drives.colour: found an unknown key" in done.stderr
 
 
+@pytest.mark.slow
 def test_its_cross_check_is_made(installed):
     wrong = "devices.drives={driver: textline, timeout_ms: 100, rate_hz: 10}"
     done = installed("-m", "hil.cli", "check", "sim_wire", "--set", wrong, check=False)
@@ -133,6 +135,7 @@ def test_its_cross_check_is_made(installed):
     assert "devices.drives.rate_hz: found 10; allowed: at least 20: two set-points within timeout_ms" in done.stderr
 
 
+@pytest.mark.slow
 def test_its_driver_is_among_the_names_that_a_wrong_one_is_answered_with(installed):
     done = installed("-m", "hil.cli", "check", "sim_wire", "--set=devices.drives.driver=vesc", check=False)
     names = "roboclaw or roboteq or textangles or textcells or textline"
@@ -165,6 +168,7 @@ def test_its_load_cell_sends_newtons_through_a_whole_run_into_the_record_and_wha
     assert step_s == pytest.approx(0.01, abs=0.001)
 
 
+@pytest.mark.slow
 def test_too_slow_a_line_for_its_load_cell_is_refused(installed):
     settings = [f"--set={item}" for item in (*CELLS, "devices.loads.baud=9600")]
     done = installed("-m", "hil.cli", "check", "sim_juno_wire", *settings, check=False)
@@ -210,6 +214,7 @@ time.close()
 """
 
 
+@pytest.mark.slow
 def test_its_driver_of_an_instrument_reads_the_joints_of_the_rig(installed):
     said = installed("-c", READ_ANGLES).stdout.splitlines()
     count, rest = said[0].split(maxsplit=1)
@@ -250,6 +255,7 @@ def test_its_rover_stands_on_a_slope_with_loads_in_equilibrium(installed):
     assert loads[0] + loads[1] == pytest.approx(front, rel=0.02)
 
 
+@pytest.mark.slow
 def test_a_wrong_size_of_its_rover_is_named_as_one_of_ours_is(installed):
     wrong = ("--set=rover.type=tractor", "--set=rover.tractor={track_m: 20, colour: red}", "--set=rover.body_mass_kg=9")
     done = installed("-m", "hil.cli", "check", "sim_impact", *wrong, check=False)
@@ -270,11 +276,13 @@ def test_a_wrong_size_of_its_rover_is_named_as_one_of_ours_is(installed):
     assert "rover.tractor: found an impossible rover; allowed: tractor: track is 0.11 m" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_section_of_its_rover_beside_another_type_is_refused(installed):
     done = installed("-m", "hil.cli", "check", "sim_impact", "--set=rover.tractor.track_m=0.6", check=False)
     assert "rover.tractor.track_m: found 0.6; allowed: 0.7, its default: a rover of type rcp" in done.stderr
 
 
+@pytest.mark.slow
 def test_its_rover_is_among_the_names_that_a_wrong_one_is_answered_with(installed):
     done = installed("-m", "hil.cli", "check", "sim_impact", "--set=rover.type=car", check=False)
     assert "rover.type: found 'car'; allowed: rcp or parametric" in done.stderr

@@ -34,6 +34,7 @@ def absent(root, shown):
     return None if not test or test in names else f"{path} has no {test}"
 
 
+@pytest.mark.slow
 def test_every_claim_names_what_shows_it_and_that_is_there(root, claims):
     assert len(claims) > 80
     assert [claim for claim, shown in claims.items() if not shown] == []

@@ -35,6 +35,7 @@ def runs(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", MODULES)
 def test_the_examples_of_a_module_say_what_comes_out(module, runs, monkeypatch, capsys):
     monkeypatch.chdir(runs)

@@ -30,6 +30,7 @@ def tables(script):
     return {name: [row for row in found[name]["rows"] if isinstance(row, list)] for name in script.TABLES}
 
 
+@pytest.mark.slow
 def test_every_simulated_rover_of_lockstep_stands_in_the_table(script, tables):
     simulated = {f"`{name}`" for name in shipped_configs() if script.has_rover(load_config(name))}
     assert {row[0] for row in tables["integration steps"][2:]} == simulated

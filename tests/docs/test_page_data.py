@@ -73,6 +73,7 @@ def changed(text):
     return f"{text[:at]}{(int(text[at]) + 1) % 10}{text[at + 1 :]}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_a_wrong_number_in_any_row_of_a_page_is_noticed(page):
     copies = list(planted(page, TEXTS[page]))

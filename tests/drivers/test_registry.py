@@ -97,6 +97,7 @@ def test_a_package_that_brings_no_experiment_where_it_says_one_is_named(install)
         load_config("sim_impact", ["experiment=formed", "formed.seconds=1"])
 
 
+@pytest.mark.slow
 def test_a_rover_that_is_none_is_named_and_the_others_go_on(install):
     from hil.config.schema.rover import broken_rovers
 
@@ -133,6 +134,7 @@ def test_one_package_may_bring_a_driver_for_each_of_several_roles(install):
     assert [isinstance(kind, DriverType) for kind in kinds] == [True, True, False]
 
 
+@pytest.mark.slow
 def test_a_driver_of_ours_is_found_without_a_look_at_the_installed_packages():
     code = (
         "from drivers import extensions\n"

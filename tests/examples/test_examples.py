@@ -41,6 +41,7 @@ def promised(path):
     return "\n".join(line[4:] for line in re.search(r"prints:\n\n((?: {4}.*\n?)+)", words)[1].splitlines())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in PROGRAMS])
 def test_a_program_prints_what_its_docstring_says_and_draws_its_picture(
     examples, tmp_path, monkeypatch, capsys, pytestconfig, name

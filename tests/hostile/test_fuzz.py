@@ -116,6 +116,7 @@ def serial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SerialLines]:
     memory.close()
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_a_command_to_simulated_devices_is_answered(serial: SerialLines, data: st.DataObject) -> None:
     value = _PLAIN | st.sampled_from(sorted(serial.lines)) | st.lists(_PLAIN, max_size=3)

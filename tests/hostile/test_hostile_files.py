@@ -142,6 +142,7 @@ def test_no_reader_of_records_is_trusting(good: Path, tmp_path: Path, number: in
     refused(command(tmp_path, name, "run", *options), 0, 1, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", share(YAML))
 def test_a_hostile_config_ends_in_a_sentence(tmp_path: Path, kind: str) -> None:
     (tmp_path / "config.yaml").write_bytes(YAML[kind])
@@ -149,6 +150,7 @@ def test_a_hostile_config_ends_in_a_sentence(tmp_path: Path, kind: str) -> None:
     assert not (tmp_path / "owned").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", share(YAML))
 def test_a_hostile_plan_ends_in_a_sentence(tmp_path: Path, kind: str) -> None:
     (tmp_path / "plan.yaml").write_bytes(YAML[kind])
@@ -156,6 +158,7 @@ def test_a_hostile_plan_ends_in_a_sentence(tmp_path: Path, kind: str) -> None:
     assert not (tmp_path / "owned").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", CALIBRATIONS)
 def test_what_is_no_calibration_file_ends_in_a_sentence(tmp_path: Path, place: str) -> None:
     os.mkfifo(tmp_path / "pipe")
@@ -191,6 +194,7 @@ def test_a_hostile_rover_ends_in_a_sentence(tmp_path: Path, kind: str) -> None:
     assert not list(tmp_path.glob("rover.[!u]*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["a billion laughs", "deep elements", "megabytes", "an infinite mass"])
 def test_a_config_with_a_hostile_rover_ends_in_a_sentence(tmp_path: Path, kind: str) -> None:
     (tmp_path / "rover.urdf").write_bytes(ROVERS[kind])
@@ -220,6 +224,7 @@ WORK = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WORK)
 def test_what_mujoco_does_for_a_rover_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     pytest.importorskip("mujoco", reason="MuJoCo, which reads MJCF, is not installed")
@@ -269,6 +274,7 @@ LEFT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LEFT)
 def test_hostile_shared_memory_of_a_killed_run_ends_in_a_sentence(tmp_path: Path, kind: str) -> None:
     (tmp_path / "run").mkdir()

@@ -231,6 +231,7 @@ def refused(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str 
     return f"{problem.found}; {problem.allowed}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=pytest.mark.slow) if at % 3 else kind for at, kind in enumerate(SCANS)]
 )
@@ -246,6 +247,7 @@ def test_a_hostile_scan_is_refused_with_a_sentence(tmp_path: Path, monkeypatch: 
     assert sorted(path.name for path in tmp_path.iterdir()) == [place.name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind, (ending, _) in SCANS.items() if ending in (".ply", ".obj", ".stl")])
 def test_a_hostile_mesh_is_refused_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     ending, content = SCANS[kind]
@@ -282,6 +284,7 @@ def test_what_is_no_regular_file_is_not_read(
     assert f"looked for {tmp_path}" in refused(f"scan{ending}", tmp_path, monkeypatch)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["a GeoTIFF", "an ESRI grid", "an OBJ with textures", "a LAS"])
 def test_of_all_files_only_the_named_one_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """Files that libraries would look for beside a scan are not touched: of a pipe, opening would not end."""

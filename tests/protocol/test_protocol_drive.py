@@ -54,6 +54,7 @@ def test_only_the_drives_have_a_worker_and_two_controllers_are_told_to_stop(driv
     assert "daq" not in done.run.simulated_rig.endpoints
 
 
+@pytest.mark.slow
 def test_an_unplugged_bus_ends_the_drive_and_each_controller_stops_by_itself(drive):
     done = drive(lambda run: run.inject_fault("roboclaw", "disconnect"))
     assert done.faults[0] is Fault.LINK_LOST
@@ -61,6 +62,7 @@ def test_an_unplugged_bus_ends_the_drive_and_each_controller_stops_by_itself(dri
     assert done.seen_ms("starts") == {}
 
 
+@pytest.mark.slow
 def test_the_watchdog_stops_the_wheels_of_a_drives_worker_that_is_gone(drive):
     done = drive(lambda run: run.kill("drives"))
     assert Fault.PROCESS_LOST in done.faults

@@ -64,6 +64,7 @@ def test_three_damaged_answers_in_ten_are_a_fault_and_everything_stops(injected)
     stopped_within(done, 50)
 
 
+@pytest.mark.slow
 def test_an_unplugged_bus_stops_by_itself_and_never_runs_again_when_it_comes_back(injected):
     done = injected("roboclaw", "unplugged and plugged in")
     assert done.noticed_ms(Fault.LINK_LOST) <= PERIOD_MS + WAKE_MS
@@ -75,6 +76,7 @@ def test_an_unplugged_bus_stops_by_itself_and_never_runs_again_when_it_comes_bac
     assert order.ok, order.found
 
 
+@pytest.mark.slow
 def test_a_bus_that_falls_silent_is_noticed_within_the_bound_of_the_fault_table(injected):
     done = injected("roboclaw", "off")
     stopped_within(done, TIMEOUT_MS + WAKE_MS, "timeouts")
@@ -86,6 +88,7 @@ def test_a_valve_board_that_dies_stops_the_wheels(injected):
     stopped_within(done, 100 + 2 * 60 + 10)  # polled ten times a second, two tries of 60 ms; then the cut
 
 
+@pytest.mark.slow
 def test_an_overrun_of_the_daq_stops_the_wheels(injected):
     done = injected("daq", "error -200279")
     stopped_within(done, 20)
@@ -110,11 +113,13 @@ def test_an_emergency_stop_at_the_controllers_is_noticed_within_its_bound_and_ou
     assert done.seen_ms("starts") == {}
 
 
+@pytest.mark.slow
 def test_an_emergency_stop_on_the_line_stops_the_wheels(injected):
     done = injected("daq", "emergency stop line")
     stopped_within(done, 100)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["killed", "stopped"])
 def test_the_watchdog_stops_the_wheels_of_a_drives_worker_that_is_gone(injected, way):
     """By the stop frames stored for the link, before the controllers' time-outs act."""

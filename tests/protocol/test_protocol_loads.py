@@ -70,6 +70,7 @@ def test_a_bridge_of_strain_gauges_beside_the_force_sensors_gives_the_peak_and_r
     assert abs(summary["strain_peak_N"] - true_N) <= summary["strain_peak_u95_N"] < 0.12 * true_N
 
 
+@pytest.mark.slow
 def test_the_loss_of_the_loads_worker_cuts_the_drives(trial):
     done = trial(lambda run: run.kill("loads"), *NI, config="sim_juno_wire")
     assert Fault.PROCESS_LOST in done.faults or Fault.SENSOR_DROPOUT in done.faults

@@ -44,6 +44,7 @@ def test_a_loop_that_hangs_for_a_second_is_killed_by_the_watchdog(injected):
     assert hung.startswith("loop_hung: ")  # 1000 ticks later
 
 
+@pytest.mark.slow
 def test_a_killed_loop_leaves_stopped_wheels_and_a_whole_record(injected):
     done = injected("loop", "killed")
     stops_ms = done.seen_ms("stops")
@@ -55,6 +56,7 @@ def test_a_killed_loop_leaves_stopped_wheels_and_a_whole_record(injected):
     assert record.tick["t_ns"][-1] == pytest.approx(done.acted_ns - done.start_ns, abs=1_000_000)
 
 
+@pytest.mark.slow
 def test_a_killed_loop_is_named_in_the_record_even_if_the_recorder_is_killed_soon_after(trial):
     """On a busy machine the recorder may not end in the time that the watchdog gives it."""
 
@@ -72,6 +74,7 @@ def test_a_killed_loop_is_named_in_the_record_even_if_the_recorder_is_killed_soo
     assert (lost["name"], lost["tick"]) == (b"loop_lost", record.tick["tick"][-1])
 
 
+@pytest.mark.slow
 def test_when_every_process_is_killed_the_controllers_stop_by_themselves(injected):
     done = injected("all processes", "killed")
     timeouts_ms = done.seen_ms("timeouts")

@@ -39,6 +39,7 @@ def test_currents_and_supply_reach_the_loop_several_times_a_second_beside_all_sp
     assert replay(done.folder).differences == []
 
 
+@pytest.mark.slow
 def test_a_current_beyond_its_limit_stops_every_controller(trial):
     done = trial(None, *SHORT, "limits.motor_current_A={safe_above: 1}", config="sim_juno_wire")
     assert done.faults[0] is Fault.MEASURED_OUT_OF_LIMIT

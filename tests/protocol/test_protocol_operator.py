@@ -11,6 +11,7 @@ pytestmark = pytest.mark.timeout(900)  # wall-clock seconds, of which a busy mac
 ADDRESSES = {0x80, 0x81, 0x82}
 
 
+@pytest.mark.slow
 def test_commands_are_obeyed_recorded_and_replayed_bit_for_bit(trial):
     def act(run):
         for at_s, command in ((0.5, Arm()), (0.7, Start()), (0.9, Stop("enough"))):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hil.processes.supervisor import WorkerSupervisor
 
 
+@pytest.mark.slow
 def test_serial_links_start_when_recorder_and_daq_have_done_their_imports(trial, monkeypatch):
     order = []
     start, wait_ready = WorkerSupervisor.start, WorkerSupervisor.wait_ready

@@ -18,6 +18,7 @@ ROVERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROVERS)
 def test_mass_matrix_and_bias_equal_the_axis_chain_equations(name: str) -> None:
     rover: Rover = ROVERS[name]()

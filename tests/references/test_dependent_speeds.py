@@ -21,12 +21,14 @@ def test_the_rcp_has_168_speeds_and_153_independent_constraints(loose):
     assert np.linalg.matrix_rank(bodies.constraints) == 153
 
 
+@pytest.mark.slow
 def test_as_many_independent_constraints_as_the_reduction_takes_speeds(any_rover, loose):
     bodies, *_ = loose(any_rover, 1)
     rows, size = bodies.constraints.shape
     assert np.linalg.matrix_rank(bodies.constraints) == rows == size - any_rover.nv
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_reduced_speeds_keep_every_constraint_and_come_back(any_rover, loose, seed):
     bodies, _, v, _ = loose(any_rover, seed)
@@ -34,12 +36,14 @@ def test_reduced_speeds_keep_every_constraint_and_come_back(any_rover, loose, se
     assert bodies.reduced_speeds(bodies.speeds) == pytest.approx(v, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_mass_matrix_is_that_of_the_loose_bodies_through_the_orthogonal_complement(any_rover, loose, seed):
     bodies, q, *_ = loose(any_rover, seed)
     assert close(any_rover.mass_matrix(q), bodies.N.T @ bodies.M @ bodies.N)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_accelerations_are_those_of_the_constrained_bodies(any_rover, loose, seed):
     bodies, q, v, random = loose(any_rover, seed)
@@ -49,6 +53,7 @@ def test_accelerations_are_those_of_the_constrained_bodies(any_rover, loose, see
     assert close(any_rover.forward_dynamics(q, v, tau, wrenches, gravity), theirs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_speeds_after_a_plastic_impact_are_those_of_the_constrained_bodies(any_rover, loose, seed):
     """Ours by the impulse on reduced speeds; theirs by the least change that keeps joints and ends the approach."""
@@ -70,6 +75,7 @@ def dependent_energy(bodies, gamma, angle: float) -> float:
     return 0.5 * change @ bodies.M @ change
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("angle_deg", [30.0, 90.0])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_effective_kinetic_energy_is_that_of_5_25_on_dependent_speeds(any_rover, loose, seed, angle_deg):

@@ -19,6 +19,7 @@ def result(config):
     return run(config)
 
 
+@pytest.mark.slow
 def test_the_balance_is_of_the_run_to_the_bit_and_closes(config, result):
     balance = energy_balance(config, result.ticks)
     assert balance.contact_force_peak == result.summary["contact_force_peak_N"]

@@ -12,6 +12,8 @@ from models.vehicle.model import VehicleState
 from references.axis_chain import AxisChain
 from references.unilateral_contact import accelerations, motion, normal_rows
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 MARS = (0.0, 0.0, -3.72)
 DT = 1e-4
 

@@ -93,6 +93,7 @@ def test_periods_skipped_after_a_tick_from_which_the_processor_was_taken_are_cou
     assert "took 3.1 ms: 0.3 ms on the processor; interruptions: 1" in found.interruptions[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beside", [(), (1,)])
 def test_periods_skipped_after_a_tick_that_computed_too_long_are_not_explained_but_have_its_figures(judged, beside):
     """An interruption of the tick before is no cause."""
@@ -167,6 +168,7 @@ def test_skipped_periods_are_the_cause_of_a_late_loop_and_are_judged_themselves(
     assert (found.woken_late, found.beside, found.invented) == (7, 1, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "reasons", "judged_as"),
     [
@@ -184,6 +186,7 @@ def test_an_injected_fault_is_found_or_not_or_could_not_show(judged, fault, reas
     assert json.loads(json.dumps(found.injected)) == judged_as
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("accepted", "passes", "held"), [(True, True, True), (False, True, False), (True, False, False)]
 )
@@ -193,6 +196,7 @@ def test_a_run_that_may_go_through_counts_only_if_it_is_accepted(judged, accepte
     assert found.injected == {"computer slowed": [held]}
 
 
+@pytest.mark.slow
 def test_periods_that_an_injected_stall_skips_are_not_searched_for_another_cause(judged):
     ticks, stalled = {1: 0.2, 2: 3.1, 6: 0.2}, ("computer stalled", {Fault.LOOP_LATE}, 4 * MS)
     assert judged(ticks, (), stalled).unexplained == []
@@ -211,6 +215,7 @@ def test_periods_that_an_injected_stall_skips_are_not_searched_for_another_cause
         ({"cut": lambda tick: tick > 2, "wheel_speed_radps": lambda _: 0.2, "drives_t_ns": lambda _: 3 * MS}, []),
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_what_moves_after_safe_is_found(judged, fields, wrong):
     found = judged(dict.fromkeys(range(1, 700), 0.2), (), **{"safe": lambda tick: tick > 2, **fields})
     assert [line.partition(": ")[2] for line in found.not_stopped] == wrong

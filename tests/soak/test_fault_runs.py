@@ -16,6 +16,7 @@ def fault_runs():
         return importlib.import_module("fault_runs")
 
 
+@pytest.mark.slow
 @pytest.mark.ci_cases("0", "10")
 @pytest.mark.parametrize(
     "first", [0, 10, *(pytest.param(first, marks=pytest.mark.slow) for first in range(20, 100, 10))]

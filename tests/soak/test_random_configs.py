@@ -27,6 +27,7 @@ def scripts():
         yield importlib.import_module
 
 
+@pytest.mark.slow
 def test_every_key_is_drawn_and_a_seed_draws_the_same(scripts):
     random_configs = scripts("random_configs")
     known = random_configs.keys()
@@ -35,6 +36,7 @@ def test_every_key_is_drawn_and_a_seed_draws_the_same(scripts):
     assert {one.partition("=")[0] for _, overrides in drawn for one in overrides} == {key.path for key in known}
 
 
+@pytest.mark.slow
 def test_every_shipped_config_and_every_experiment_is_drawn(scripts):
     random_configs = scripts("random_configs")
     bases = [*random_configs.BASES, *random_configs.OTHERS]
@@ -44,6 +46,7 @@ def test_every_shipped_config_and_every_experiment_is_drawn(scripts):
     assert {config.clock for config in configs} == {"lockstep"}
 
 
+@pytest.mark.slow
 def test_no_key_is_drawn_with_a_base_that_does_not_read_it_where_one_does(scripts):
     random_configs = scripts("random_configs")
     every = random_configs.keys()

@@ -61,6 +61,7 @@ def test_folders_of_runs_are_matched_by_name(tmp_path):
     assert "rcp:\n  4 of 4 columns equal" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [lambda path: path.mkdir(), lambda path: record(path / "other")])
 def test_nothing_to_compare_is_no_success(tmp_path, make):
     make(tmp_path / "after")

@@ -55,6 +55,7 @@ def test_every_limit_of_the_table_is_there_once_and_stays_code_when_it_is_broken
         assert all((root / test).is_file() for test in one.change.tests)
 
 
+@pytest.mark.slow
 def test_the_page_has_every_broken_limit_and_the_tests_that_it_names_are_there(tools, root: Path):
     mutants = tools("mutants")
     noticed = mutants._noticed(mutants.PAGE.read_text())

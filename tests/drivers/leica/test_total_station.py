@@ -53,6 +53,7 @@ def rig(streams):
     return Rig(streams)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate_hz", "baud"), [(10.0, 115200), (5.0, 115200), (3.0, 9600)])
 def test_every_place_comes_once_with_the_time_when_it_was_measured(streams, rate_hz, baud):
     """The instrument's clock is 30 ppm too fast; half of an answer remains."""
@@ -122,6 +123,7 @@ def test_its_clock_that_begins_anew_moves_no_reading(rig):
         assert abs(reading.t_ns - rig.instrument.at_ns(number_of(reading))) <= MOST_NS / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", CODES.rows, ids=lambda row: row.words)
 def test_a_code_is_reported_as_its_row_says_while_it_lasts(rig, row):
     driver = rig.opened(silent_s=60)

@@ -180,6 +180,7 @@ def test_one_encoder_that_does_not_answer_gives_nan_for_its_joint_and_is_counted
     assert driver.health().errors == 2  # one request, made twice
 
 
+@pytest.mark.slow
 def test_a_silent_encoder_holds_up_the_others_once_in_two_seconds_and_is_read_once_it_answers(rig):
     driver = rig.driver()
     driver.open()

@@ -85,6 +85,7 @@ def answer_to(request):
     return protocol.frame(1, function, bytes([request.length - 5]) + bytes(range(7, request.length + 2)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("request_", REQUESTS, ids=lambda one: one.frame.hex())
 @given(echoes=st.booleans(), refused=st.booleans(), data=st.data())
 def test_an_answer_is_awaited_to_its_last_byte_and_not_beyond_it_with_and_without_the_request_before(

@@ -73,6 +73,7 @@ def test_random_bytes_move_nothing_and_break_nothing(chunks, gap_ns):
     assert asked.decode(bus.receive(asked.frame, t_ns + 10**9, t_ns + 10**9 + 1)) == (0, 0, 0)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 15 * 8 - 1), min_size=1, max_size=5, unique=True))
 def test_a_mutated_request_moves_nothing_unless_it_is_a_valid_one(bits):
     cylinders = InstantRegulators()

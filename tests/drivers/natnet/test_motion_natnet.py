@@ -115,6 +115,7 @@ def test_the_exposure_is_a_configured_time_before_the_transmission_where_the_cam
     assert all(reading.arrived_ns - reading.t_ns == pytest.approx(8_000_000, abs=200) for reading in found)
 
 
+@pytest.mark.slow
 def test_the_time_follows_a_server_clock_that_drifts_by_100_ppm_with_late_frames_in_between(make_rig):
     rig = make_rig(ServerOptions(clock_ppm=100.0))
     rig.instrument.values = lambda t_s: (t_s, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
@@ -287,6 +288,7 @@ def test_of_two_bodies_with_one_number_none_is_taken(make_rig):
     assert "more than one body has the streaming ID 1" in rig.driver.health().detail
 
 
+@pytest.mark.slow
 def test_it_tells_the_server_that_it_is_there_and_goes_on_beyond_the_time_that_a_server_waits(rig):
     rig.driver.open()
     assert len(rig.step_for(25.0)) == pytest.approx(2500, abs=3)

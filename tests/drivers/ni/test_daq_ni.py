@@ -140,6 +140,7 @@ def test_all_devices_and_their_lines_are_listed(server):
     assert found["cDAQ1Mod4"].serial == "05100004"
 
 
+@pytest.mark.slow
 def test_the_computers_own_driver_is_polled_rather_than_waited_in(make_daq, server, monkeypatch, analog):
     """Without a local NI driver here, the session uses the server, and the DAQ driver takes it for the local one."""
     channel = grpc.insecure_channel(f"127.0.0.1:{server.port}")

@@ -121,6 +121,7 @@ def held_by_connections():
     return held, [len(os.listdir(f"/proc/self/{of}")) for of in ("task", "fd")]
 
 
+@pytest.mark.slow
 def test_a_link_that_is_lost_and_opened_again_holds_no_more_than_before(daq, server):
     def lose_and_open(times):
         for _ in range(times):
@@ -203,6 +204,7 @@ def test_without_the_package_one_sentence_says_what_to_install(make_daq, monkeyp
         make_daq().open()
 
 
+@pytest.mark.slow
 def test_nothing_of_ni_is_loaded_before_a_device_is_opened():
     code = "import sys, drivers.ni.daq, drivers.ni.valves; sys.exit(not {'nidaqmx', 'grpc'}.isdisjoint(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -36,6 +36,7 @@ def test_punctual_blocks_give_the_times_of_their_samples():
     assert clock.offset_ns == pytest.approx(START_NS, abs=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ppm", [-50, 0, 50])
 def test_jitter_is_taken_out_of_a_drifting_clock(ppm):
     true, stamped_ns, clock = run(30, ppm=ppm)
@@ -44,6 +45,7 @@ def test_jitter_is_taken_out_of_a_drifting_clock(ppm):
     assert (clock.rate_hz / RATE - 1) * 1e6 == pytest.approx(ppm, abs=8)
 
 
+@pytest.mark.slow
 def test_a_drift_believed_absent_would_be_seen():
     """50 ppm over the 30 s are 1.5 ms: the bound of the test above can fail."""
     true, stamped_ns, _ = run(30, ppm=50)
@@ -59,6 +61,7 @@ def test_a_burst_of_late_blocks_does_not_move_the_times():
     assert np.abs(stamped_ns - true).max() < 100_000
 
 
+@pytest.mark.slow
 def test_a_line_that_gets_longer_for_good_is_believed_when_the_window_is_over():
     true, stamped_ns, _ = run(30, late_ns=lambda k, rng: (0 if k < 5_000 else 1_000_000) + rng.exponential(20_000))
     error_ns = stamped_ns - true
@@ -66,6 +69,7 @@ def test_a_line_that_gets_longer_for_good_is_believed_when_the_window_is_over():
     assert error_ns[-1] == pytest.approx(1_000_000, abs=60_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_times_always_grow_and_never_run_off(seed):
     _, stamped_ns, _ = run(8, ppm=100, late_ns=lambda k, rng: rng.pareto(1.2) * 100_000, seed=seed)

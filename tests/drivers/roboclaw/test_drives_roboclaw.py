@@ -46,6 +46,7 @@ def test_a_dropped_answer_is_asked_for_again(rig, running, until):
     assert until(drives, lambda sample: True).speed_radps == pytest.approx((1.0,) * 6, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("requests", [False, True])
 @pytest.mark.parametrize("kind", ["garbage", "slow", "delayed", "duplicate"])
 def test_a_line_that_misbehaves_once_is_seen_through(rig, running, until, kind, requests):
@@ -224,6 +225,7 @@ def test_an_emergency_stop_shows_whatever_the_firmware(make_rig, form, wait_for)
     wait_for(lambda: drives.step() or drives.health().e_stop)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [protocol.NARROW, protocol.WIDE])
 def test_every_bit_of_the_status_is_reported_as_its_row_says(make_rig, form, wait_for):
     rig = make_rig(form=form)

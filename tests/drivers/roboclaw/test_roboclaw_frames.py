@@ -155,6 +155,7 @@ every_transaction = addresses.flatmap(
 )
 
 
+@pytest.mark.slow
 @given(every_transaction, noise)
 def test_noise_for_an_answer_is_refused_or_is_a_sound_answer(transaction: Transaction, data: bytes):
     """As the link does: read as many bytes as are missing, and decode when complete."""
@@ -190,6 +191,7 @@ def test_a_bus_full_of_noise_is_never_a_request_that_was_not_on_it(data):
     assert all(allowed_in(data, received) for received in Listener().receive(data, 0, 0))
 
 
+@pytest.mark.slow
 @given(st.lists(settings_of_all_kinds, min_size=1, max_size=5), st.data())
 def test_of_damaged_requests_only_whole_ones_are_heard(sent, data):
     stream = bytearray(b"".join(protocol.request(address, command, *values) for address, command, values in sent))

@@ -60,6 +60,7 @@ def test_a_sample_is_of_the_round_that_it_ends(slow, until, line_time):
         assert began_ns < sample.t_ns < line_time.now_ns
 
 
+@pytest.mark.slow
 def test_state_is_read_between_set_points_and_readings_and_delays_each_by_one_transaction(slow, until):
     motors, recorder, controllers, set_points, readings = slow
     for _ in range(ROUNDS * len(controllers)):

@@ -2,9 +2,12 @@
 
 from collections import Counter
 
+import pytest
+
 from drivers.roboclaw.protocol import CommandCode
 
 
+@pytest.mark.slow
 def test_each_controller_is_asked_for_its_status_twenty_times_as_often_as_for_its_battery(rig, running):
     """An emergency stop must be detected within 100 ms; the battery is not urgent."""
     drives = rig.drives()

@@ -22,6 +22,7 @@ def all_cut(rig):
     return all(commanded and commanded[-1] is None for commanded in rig.wheels.commanded)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["intermittent", "garbage", "slow", "duplicate", "delayed"])
 @pytest.mark.parametrize("cut", [True, False])
 def test_one_spoiled_answer_changes_nothing_but_the_count(rig, until, running, kind, cut):
@@ -45,6 +46,7 @@ def test_answers_that_stay_spoiled_are_damage(rig, running):
         steps(drives, 1000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dead", range(3))
 def test_a_controller_that_dies_keeps_the_stop_from_no_other_and_its_wheels_stay_stopped_when_it_is_back(
     rig, running, dead
@@ -160,6 +162,7 @@ def test_an_emergency_stop_that_is_pressed_before_anything_ran_is_reported_until
     assert not rig.wheels.ever_ran()
 
 
+@pytest.mark.slow
 def test_a_pressed_emergency_stop_lets_no_controller_run(rig):
     rig.devices[1].pressed = True
     drives = rig.drives()
@@ -217,6 +220,7 @@ def test_a_wheel_that_turns_after_its_stop_is_refused(rig, monkeypatch):
         rig.drives().open()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "where"),
     [(status.FAULTS, ""), (status.MOTOR, "channel 1 on "), (status.CONTROLLER, "")],

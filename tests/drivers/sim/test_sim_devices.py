@@ -61,6 +61,7 @@ def last_ns(block_number: int, block_samples: int) -> int:
     return ((block_number + 1) * block_samples - 1) * 1_000_000_000 // RATE
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(
     st.one_of(st.integers(100, 4000), st.sampled_from([100, 1000, 4000])),

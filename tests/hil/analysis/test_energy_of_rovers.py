@@ -11,6 +11,7 @@ from hil.config.rig import Rig
 ANGLES = [float(angle) for angle in range(10, 91, 5)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "peak_deg", "total_kg"),
     [

@@ -88,6 +88,7 @@ def test_what_changed_is_shown_before_at_and_after_the_fault(recorded):
     assert not set(report.unchanged) & set(changed)
 
 
+@pytest.mark.slow
 def test_disturbances_and_the_other_events_of_the_window_stand_beside_it(edited, recorded):
     tick = only(read_reports(recorded("silent"))).tick
     stall = stall_event(Stall((tick - 20) * MS, 9 * MS), 0, 1000, real_time=True)
@@ -101,6 +102,7 @@ def test_disturbances_and_the_other_events_of_the_window_stand_beside_it(edited,
     assert not any("watchdog" in text for _, text in report.events)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("before_ms", "beside"), [(900, True), (1100, False)])
 def test_a_stall_is_beside_a_fault_that_is_noticed_late_as_long_as_it_can_be_the_cause(edited, before_ms, beside):
     """Old answers of the valves are noticed after limits.valves_age_ms, 1000 ms."""
@@ -110,6 +112,7 @@ def test_a_stall_is_beside_a_fault_that_is_noticed_late_as_long_as_it_can_be_the
     assert bool(only(read_reports(edited("good", with_events(stall, stale)))).beside) is beside
 
 
+@pytest.mark.slow
 def test_the_time_until_the_chambers_are_empty_is_that_of_the_record(edited):
     def pressed(edit):
         edit.cells("tick", "pressure_Pa", edit["tick"]["tick"] < 600, lambda values: values + 100e3)
@@ -122,6 +125,7 @@ def test_chambers_that_were_empty_before_have_no_such_time(recorded):
     assert only(read_reports(recorded("silent"))).empty_ms is None
 
 
+@pytest.mark.slow
 def test_a_fault_of_an_earlier_run_is_reported_as_such(edited):
     carried = event_row(0, LATCHED_BEFORE, 0, 0, Fault.LINK_LOST, detail="drives: no answer")
     report = only(read_reports(edited("good", with_events(carried))))
@@ -134,6 +138,7 @@ def test_faults_are_reported_in_order_and_a_good_run_has_none(recorded):
     assert [report.row.number for report in read_reports(recorded("stopped"))] == [Fault.STOP_BY_OPERATOR]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", ["states", "config"])
 def test_a_record_that_does_not_say_what_it_is_ends_in_a_sentence(edited, capsys, lost):
     def forget(edit):
@@ -156,6 +161,7 @@ def test_explain_says_so_if_the_fault_did_not_occur(recorded, capsys):
     assert capsys.readouterr().out.endswith(": no fault 17 (valve stuck); its faults: 1 sensor drop-out\n")
 
 
+@pytest.mark.slow
 def test_the_report_as_json_has_the_row_of_the_table_and_only_finite_numbers(recorded, capsys):
     assert run(["explain", "18", "--run", str(recorded("stopped")), "--json"]) == 0
     [fault] = json.loads(capsys.readouterr().out)["faults"]

@@ -58,6 +58,7 @@ def test_at_gap_zero_the_wheels_circle_touches_the_inclined_plate(angle_deg):
     assert foot_of(0.01, centre, radius, angle) - foot == pytest.approx(0.01 / math.sin(angle))
 
 
+@pytest.mark.slow
 def test_the_plate_of_a_trial_stands_still_until_the_impact_and_then_at_the_wheels(recorded):
     run = filmed(recorded("good"), None, None)
     assert run.plate is not None
@@ -90,6 +91,7 @@ def test_a_strip_of_pictures_is_a_png(recorded, tmp_path, view):
         assert len(np.unique(np.asarray(picture.convert("RGB")).reshape(-1, 3), axis=0)) > 50
 
 
+@pytest.mark.slow
 def test_a_slow_film_shows_the_impact_alone_at_its_speed(recorded, tmp_path):
     progress = []
     wanted = FilmRequest("side", "gif", speed=0.1, fps=10.0)
@@ -136,6 +138,7 @@ def program(folder, text):
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
 
+@pytest.mark.slow
 def test_an_mp4_is_made_by_ffmpeg_from_whole_pictures(recorded, tmp_path, monkeypatch):
     program(tmp_path, FFMPEG)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -177,6 +180,7 @@ def test_at_rest_the_rcp_stands_on_its_wheels():
     assert heights == pytest.approx([wheel.radius for wheel in skeleton.tree.wheels])
 
 
+@pytest.mark.slow
 def test_on_a_slope_every_wheel_stands_on_the_drawn_ground(tmp_path):
     steps = "drive.steps=[{for_s: 1, speed_mps: 0.05}]"
     config = load_config("sim_juno", ["ground.pitch_deg=10", "ground.roll_deg=5", "telemetry.endpoint=''", steps])

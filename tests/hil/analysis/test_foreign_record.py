@@ -67,6 +67,7 @@ def by_tdms(path, t_s, forces):
     return Time(rate_hz=1.0 / np.diff(t_s).mean()), tuple(f"plate/{name}" for name in SENSORS), 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("write", "suffix"), [(by_csv, "csv"), (by_mat, "mat"), (by_tdms, "tdms")])
 def test_samples_of_another_program_give_the_impact_that_the_loop_has_measured(
     record, recorded, rig, tmp_path, write, suffix
@@ -100,6 +101,7 @@ FLAT = "t,a\n" + "".join(f"{0.0001 * i:.4f},0\n" for i in range(30))
 COLUMN = "time: {column: t}\nchannels: {top: {column: a, unit: N}}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "text", "words"),
     [

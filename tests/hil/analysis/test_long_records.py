@@ -63,6 +63,7 @@ EDITS = {
 AT_ONCE = ("a good run", "ticks missing", "samples missing", "another output")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "edit",
     [pytest.param(edit, id=name, marks=() if name in AT_ONCE else pytest.mark.slow) for name, edit in EDITS.items()],
@@ -74,6 +75,7 @@ def test_verify_says_of_a_record_in_blocks_what_it_says_of_a_whole_one(edited, s
     assert verify(folder) == at_once
 
 
+@pytest.mark.slow
 def test_verify_reads_a_record_in_blocks(recorded, small_blocks, slices_read, monkeypatch):
     folder = recorded("good")
     small_blocks(BLOCK)
@@ -86,6 +88,7 @@ def test_verify_reads_a_record_in_blocks(recorded, small_blocks, slices_read, mo
         assert sum(read) > 4 * BLOCK
 
 
+@pytest.mark.slow
 def test_replay_reads_a_record_in_blocks_and_finds_the_same(edited, small_blocks):
     folder = edited("good", EDITS["another output"])
     at_once = replay(folder)
@@ -116,6 +119,7 @@ def test_an_export_in_blocks_has_the_same_bytes(recorded, small_blocks, slices_r
         assert (in_parts / file.relative_to(at_once)).read_bytes() == file.read_bytes()
 
 
+@pytest.mark.slow
 def test_an_open_record_is_the_one_that_is_read_whole(recorded, small_blocks):
     whole = read_trial(recorded("good"))
     small_blocks(BLOCK)

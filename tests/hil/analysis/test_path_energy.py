@@ -13,8 +13,9 @@ from hil.cli import run
 from hil.config import load_config
 from hil.config.rig import Rig
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_a_metre_up_costs_at_least_its_height_more_than_friction_and_level_driving_what_the_wheels_need():
     whole = Rig(load_config("sim_scan"))
     rig, table = whole.nominal, energy_per_metre(whole)
@@ -39,7 +40,6 @@ def test_a_metre_up_costs_at_least_its_height_more_than_friction_and_level_drivi
     assert table[40] - table[30] > mass * 9.81 * math.sin(math.radians(10.0))
 
 
-@pytest.mark.slow
 def test_the_command_writes_a_way_that_is_no_dearer_than_the_straight_one(tmp_path, capsys):
     arguments = ["path", "sim_scan", "--to", "3.4,0.2", "--most-roll", "25"]
     assert run([*arguments, "--out", str(tmp_path / "way"), "--json"]) == 0

@@ -73,6 +73,7 @@ def test_a_killed_run_in_virtual_time_is_recovered_and_reported(killed, capsys):
     assert (killed / KILLED).is_file()
 
 
+@pytest.mark.slow
 def test_a_run_whose_summary_is_missing_gets_it_from_its_record(edited):
     folder = edited("good")
     before = summary_of(folder)

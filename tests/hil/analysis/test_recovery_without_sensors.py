@@ -13,6 +13,7 @@ from hil.recording.recorder import RingConsumer
 from hil.recording.sinks import FileAndTelemetrySink
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [b"", b"HDF5 no more"])
 def test_file_and_rings_together_are_whole(tmp_path, damage):
     config = load_config("sim_juno", ["clock=realtime", "telemetry.endpoint=''"])

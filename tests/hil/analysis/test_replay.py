@@ -38,6 +38,7 @@ def differing(folder):
     return {difference.field: difference for difference in replay(folder).differences}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KNOWN)
 def test_a_run_is_the_same_bit_for_bit(recorded, name):
     outcome = replay(recorded(name))
@@ -56,6 +57,7 @@ def test_a_realtime_run_is_the_same_bit_for_bit_whatever_happened_in_it(quick, t
     assert outcome.ticks > 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RAISED)
 def test_after_a_tick_lost_in_an_exception_what_safe_decides_is_compared(recorded, edited, name):
     outcome = replay(recorded(name))
@@ -67,6 +69,7 @@ def test_after_a_tick_lost_in_an_exception_what_safe_decides_is_compared(recorde
     assert set(IN_SAFE) <= {signal.name for signal in SIGNALS}
 
 
+@pytest.mark.slow
 def test_another_threshold_is_found_in_the_tick_that_would_have_cut(edited):
     folder = edited("good", lambda edit: edit.config("threshold_N: 10.0", "threshold_N: 40.0"))
     outcome = replay(folder)
@@ -86,6 +89,7 @@ def test_another_threshold_is_found_in_the_tick_that_would_have_cut(edited):
     assert outcome.notes == ["the config in the record is not the one of the run: its checksum differs"]
 
 
+@pytest.mark.slow
 def test_a_record_from_before_a_key_was_there_is_replayed_with_its_default(edited):
     def older(edit):
         edit.config("  awake: true\n", "")
@@ -96,6 +100,7 @@ def test_a_record_from_before_a_key_was_there_is_replayed_with_its_default(edite
     assert outcome.notes == ["the config of the run lacks keys that this version has: they take their defaults"]
 
 
+@pytest.mark.slow
 def test_one_sample_changed_is_found_in_the_tick_that_took_it_in(edited):
     folder = edited("good", lambda edit: edit["daq/raw"].__setitem__((18_000, 1), edit["daq/raw"][18_000, 1] + 1e-9))
     found = differing(folder)
@@ -107,6 +112,7 @@ def test_one_sample_changed_is_found_in_the_tick_that_took_it_in(edited):
     assert min(difference.first_tick for difference in found.values()) == taken
 
 
+@pytest.mark.slow
 def test_a_difference_of_one_bit_and_one_of_nan_are_found(edited):
     def change(edit):
         row = edit.tick(600)
@@ -123,6 +129,7 @@ def test_a_difference_of_one_bit_and_one_of_nan_are_found(edited):
     assert (found["set_speed_radps"].first_tick, found["set_speed_radps"].largest) == (100, 0.0)
 
 
+@pytest.mark.slow
 def test_another_limiter_is_found(recorded, monkeypatch):
     folder, check = recorded("good"), Limiter.check
 
@@ -154,6 +161,7 @@ def test_an_exception_of_todays_program_is_a_difference(recorded, monkeypatch):
     assert outcome.ticks == 499
 
 
+@pytest.mark.slow
 def test_a_fault_that_today_would_not_see_is_found(recorded, monkeypatch):
     folder = recorded("not_finite")
     monkeypatch.setattr("hil.safety.limits.BAD_TICKS_ALLOWED", 10)
@@ -163,6 +171,7 @@ def test_a_fault_that_today_would_not_see_is_found(recorded, monkeypatch):
     assert (found["event"].first_tick, found["event"].replayed) == (404, None)
 
 
+@pytest.mark.slow
 def test_a_record_that_ends_early_is_replayed_as_far_as_it_goes(edited):
     folder = edited("good", lambda edit: edit.drop_blocks(580, 9999))
     outcome = replay(folder)
@@ -172,6 +181,7 @@ def test_a_record_that_ends_early_is_replayed_as_far_as_it_goes(edited):
     assert outcome.notes == [f"{left_out} ticks at the end were left out: their sensor samples are not in the record"]
 
 
+@pytest.mark.slow
 def test_a_nan_is_a_nan(edited):
     other_nan = np.array([0xFFF8_0000_0000_0001], np.uint64).view(float)[0]
     folder = edited("good", lambda edit: edit.cells("tick", "load_point_m", edit.tick(100), lambda _: other_nan))
@@ -184,6 +194,7 @@ def test_a_replay_does_not_ask_for_room_on_the_disk(recorded, monkeypatch):
     assert replay(folder).differences == []
 
 
+@pytest.mark.slow
 def test_a_record_that_ends_with_its_fault_is_the_same(edited):
     folder = edited("raised_after_its_row", lambda edit: edit.keep("tick", edit["tick"]["tick"] <= 402))
     assert replay(folder).differences == []
@@ -227,6 +238,7 @@ CANNOT = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CANNOT)
 def test_what_a_record_lacks_is_said_in_one_sentence(edited, kind):
     name, change, words = CANNOT[kind]
@@ -265,6 +277,7 @@ def test_exit_status_and_json_say_what_was_found(recorded, edited, tmp_path, cap
     assert hil(["replay", str(tmp_path)]) == 2
 
 
+@pytest.mark.slow
 def test_another_version_is_named_beside_todays(recorded, capsys, monkeypatch):
     run = recorded("good")  # before the version is another: other tests share this run
     monkeypatch.setattr("hil.analysis.replay.running_version", lambda: "99.0")

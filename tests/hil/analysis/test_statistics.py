@@ -64,6 +64,7 @@ def test_a_perfect_trend_of_five_is_one_order_of_a_hundred_and_twenty_either_way
     assert (found.rho, found.p) == (pytest.approx(1.0), pytest.approx(2 / 120))
 
 
+@pytest.mark.slow
 def test_rank_correlation_of_many_pairs_has_the_p_of_shuffled_ones():
     random = np.random.default_rng(3)
     x = random.normal(size=24)
@@ -113,6 +114,7 @@ def noisy_exponent(seed):
     return exponent_over_angles(*(values.tolist() for values in (angles, T, F)))
 
 
+@pytest.mark.slow
 def test_the_interval_of_the_exponent_holds_the_true_one_in_ninety_five_of_a_hundred_campaigns():
     found = [noisy_exponent(seed) for seed in range(400)]
     assert 0.92 < np.mean([one.low < 0.56 < one.high for one in found]) < 0.98
@@ -141,6 +143,7 @@ def test_a_difference_without_spread_has_no_interval(first):
     assert found.low is found.high is found.p is None
 
 
+@pytest.mark.slow
 def test_over_all_angles_each_angle_counts_once_and_the_interval_covers():
     random = np.random.default_rng(5)
     sizes, levels = ((3, 9), (6, 4), (5, 5)), (100.0, 200.0, 150.0)

@@ -86,6 +86,7 @@ def test_no_legend_title_or_source_of_a_study_lies_over_anything(width):
         assert not any(axes.get_legend() for axes in figure.axes), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", ["screen", "single", "double"])
 def test_a_title_with_long_reasons_lies_within_the_figure(width):
     form = FigureForm(width)
@@ -113,6 +114,7 @@ def test_every_figure_of_a_study_says_whether_anything_real_moved():
         assert words in source_line(study_facts(config), "a")
 
 
+@pytest.mark.slow
 def test_a_study_figure_has_the_width_and_the_format_that_were_asked_for(tmp_path):
     form = FigureForm("single", to="svg")
     path = form.path(tmp_path, "energy")

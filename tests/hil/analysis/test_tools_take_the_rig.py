@@ -119,11 +119,13 @@ def change(tool: str, key: str) -> float:
     return float(np.abs(other - one).max() / np.abs(one).max()) if one.shape == other.shape else math.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tool", "key"), MOVES)
 def test_an_answer_moves_with_a_key_that_physics_says_it_depends_on(tool, key):
     assert change(tool, key) > MOVED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tool", "key"), STAYS)
 def test_an_answer_does_not_move_with_a_key_that_physics_says_it_does_not_depend_on(tool, key):
     assert change(tool, key) <= ROUNDING

@@ -69,6 +69,7 @@ def test_a_law_that_leaves_the_means_off_it_is_told_from_one_that_does_not():
     assert 0.1 < found.farthest_share < 0.2
 
 
+@pytest.mark.slow
 def test_an_interval_that_is_95_percent_wide_misses_one_in_twenty():
     missed = sum(
         not found.low <= 0.5 <= found.high

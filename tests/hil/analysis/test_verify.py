@@ -37,6 +37,7 @@ def failed_in_rows(folder):
     return set(failed(folder)) - {"summary", "replay"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GOOD)
 def test_every_check_passes_on_what_a_run_has_left(recorded, name):
     checks = verify(recorded(name))
@@ -45,11 +46,13 @@ def test_every_check_passes_on_what_a_run_has_left(recorded, name):
     assert all(check.found and check.allowed for check in checks)
 
 
+@pytest.mark.slow
 def test_periods_that_the_clock_skipped_are_listed_and_allowed(recorded):
     found = {check.item: check.found for check in verify(recorded("skipping"))}
     assert "36 missing: 51..53, 151..153, 251..253," in found["ticks missing"]
 
 
+@pytest.mark.slow
 def test_what_was_commanded_and_what_came_of_it_is_counted(recorded):
     found = {check.item: check.found for check in verify(recorded("delayed"))}
     assert found["drives: confirmed"].endswith("longest lag 30 ms, tick 1")
@@ -142,6 +145,7 @@ def test_one_thing_changed_in_a_record_is_the_one_thing_found(edited, tampering)
     assert failed_in_rows(edited(name, change)) == {item}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tampering", "item", "words"),
     [
@@ -161,12 +165,14 @@ def test_what_is_wrong_is_named_with_its_place(edited, tampering, item, words):
     assert words in failed(edited(name, change))[item].found
 
 
+@pytest.mark.slow
 def test_a_config_that_cannot_be_used_is_told_key_by_key(edited):
     found = failed(edited("good", lambda edit: edit.config("threshold_N: 10.0", "threshold_N: .nan")))
     assert set(found) == {"config checksum", "config"}
     assert found["config"].found.startswith("detector.threshold_N: found nan")
 
 
+@pytest.mark.slow
 def test_just_within_the_limits_passes(edited):
     def change(edit):
         hold_confirmations(edit, "drives", 21)
@@ -175,6 +181,7 @@ def test_just_within_the_limits_passes(edited):
     assert not failed_in_rows(edited("good", change))
 
 
+@pytest.mark.slow
 def test_valves_have_to_confirm_too(edited):
     def change(edit):
         edit.cells("tick", "valves", slice(edit.tick(400), None), lambda valves: valves | 1)
@@ -183,6 +190,7 @@ def test_valves_have_to_confirm_too(edited):
     assert failed_in_rows(edited("good", change)) == {"valves: confirmed"}
 
 
+@pytest.mark.slow
 def test_a_command_in_the_last_ticks_may_go_unconfirmed(edited):
     def change(edit):
         edit.cells("tick", "valves", slice(-20, None), lambda valves: valves | 1)
@@ -191,6 +199,7 @@ def test_a_command_in_the_last_ticks_may_go_unconfirmed(edited):
     assert not failed_in_rows(edited("good", change))
 
 
+@pytest.mark.slow
 def test_without_a_summary_no_hole_is_taken_for_a_skip(edited):
     folder = edited("skipping")
     (folder / "summary.json").unlink()
@@ -199,6 +208,7 @@ def test_without_a_summary_no_hole_is_taken_for_a_skip(edited):
     assert "hil recover" in found["summary digest"].allowed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "item"),
     [
@@ -215,6 +225,7 @@ def test_a_summary_of_another_run_is_noticed(edited, change, item):
     assert set(failed(folder)) == {item, "summary digest", "summary", "replay"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["raised", "raised_reading"])
 def test_what_an_exception_kept_from_the_record_is_missing_in_it(recorded, name):
     found = failed(recorded(name))
@@ -224,6 +235,7 @@ def test_what_an_exception_kept_from_the_record_is_missing_in_it(recorded, name)
     assert len(found) == 4
 
 
+@pytest.mark.slow
 def test_what_the_watchdog_notes_does_not_count_as_a_fault_of_the_loop(edited):
     def change(edit):
         edit.rows("events", np.concatenate([edit["events"][()], event_row(12, "loop_silent", 0, 0)]))
@@ -231,6 +243,7 @@ def test_what_the_watchdog_notes_does_not_count_as_a_fault_of_the_loop(edited):
     assert not failed(edited("good", change))
 
 
+@pytest.mark.slow
 def test_the_file_of_a_killed_writer_is_checked_and_recover_named(edited, tmp_path):
     folder = edited("good")
     killed = tmp_path / "killed"
@@ -247,6 +260,7 @@ def test_the_file_of_a_killed_writer_is_checked_and_recover_named(edited, tmp_pa
     assert [check.item for check in verify(killed)] == EVERY_ITEM
 
 
+@pytest.mark.slow
 def test_a_run_whose_memory_is_left_is_to_be_recovered(edited):
     folder = edited("good")
     (folder / FOLDER).mkdir()
@@ -259,12 +273,14 @@ def test_a_file_that_cannot_be_read_is_one_failed_check(tmp_path):
     assert (check.item, check.ok) == ("file", False)
 
 
+@pytest.mark.slow
 def test_rows_of_another_version_are_told_and_not_read(edited):
     found = failed(edited("good", lambda edit: edit.fields("tick", ["tick", "t_ns", "cut"])))
     assert set(found) == {"version"}
     assert "/tick" in found["version"].found
 
 
+@pytest.mark.slow
 def test_an_empty_record_is_checked_too(edited):
     def change(edit):
         for name in ("tick", "timing", "events", "daq/blocks", "daq/raw", "daq/t_ns"):
@@ -278,6 +294,7 @@ def test_a_folder_without_a_record_is_refused(tmp_path):
         verify(tmp_path)
 
 
+@pytest.mark.slow
 def test_exit_status_and_json_say_what_was_found(recorded, edited, tmp_path, capsys):
     assert hil(["verify", str(recorded("good")), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)

@@ -13,6 +13,8 @@ from hil.messages.operator_input import ClearFault, command_event
 from hil.messages.stages import IDLE_STATE
 from hil.recording.sinks import LATCHED_BEFORE
 
+pytestmark = pytest.mark.slow
+
 
 def failed(folder):
     """What failed, by item, without summary and replay: they are no longer what the changed rows give."""

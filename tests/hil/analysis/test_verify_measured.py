@@ -11,6 +11,8 @@ from hil.analysis.recompute import SENSED
 from hil.analysis.verify import verify
 from hil.experiments.summary import summary_sha256, write_summary
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def changed(recorded, tmp_path):

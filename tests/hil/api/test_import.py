@@ -44,6 +44,7 @@ def test_a_folder_or_file_beside_the_script_that_stands_before_ours_is_named(tmp
     assert f"rename {mine}" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_folder_without_python_in_it_is_in_nobodys_way(tmp_path):
     (tmp_path / "models").mkdir()
     assert python("import hil, models; models.wheel", tmp_path).returncode == 0

@@ -72,6 +72,7 @@ def test_what_is_no_folder_is_refused(tmp_path):
         hil.runs(tmp_path / "runs")
 
 
+@pytest.mark.slow
 def test_a_sweep_runs_the_product_of_the_values_in_order():
     over = {"jog.speed_mps": np.array([0.01, 0.02]), "seed": range(1, 3)}
     swept = hil.sweep(hil.load("sim_impact", JOG), over, workers=1)
@@ -122,6 +123,7 @@ def test_a_sweep_that_is_interrupted_keeps_what_is_done_and_goes_on(monkeypatch,
     assert swept.rows == hil.sweep(hil.load("sim_impact", JOG), over, workers=1).rows
 
 
+@pytest.mark.slow
 def test_a_sweep_shows_how_far_it_is_and_the_time_left(monkeypatch):
     lines, now = [], iter(range(0, 100, 3))
     monkeypatch.setattr("hil.campaign.progress.time.monotonic", lambda: float(next(now)))

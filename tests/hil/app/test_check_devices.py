@@ -286,6 +286,7 @@ def fails(errors, works):
 NO_SAMPLES = "NI-DAQ: reading a block: NI -200284: no samples in time"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [LinkLostError, SamplesLostError])
 def test_a_link_that_is_lost_once_is_opened_again_and_the_result_says_so(rig, kind):
     go_on, said = rig.go_on, []
@@ -300,6 +301,7 @@ def test_a_link_that_is_lost_once_is_opened_again_and_the_result_says_so(rig, ki
     assert not [check for check in checks if check.item.startswith(("wheel drives,", "bogie valves,"))]
 
 
+@pytest.mark.slow
 def test_a_link_that_is_lost_twice_is_a_missing_device(rig):
     again = f"{NO_SAMPLES} again"
     rig.go_on = fails([LinkLostError(NO_SAMPLES), LinkLostError(again)], rig.go_on)
@@ -309,6 +311,7 @@ def test_a_link_that_is_lost_twice_is_a_missing_device(rig):
     assert (rig._daq.opened, rig._daq.closed) == (2, 2)
 
 
+@pytest.mark.slow
 def test_a_device_that_is_there_and_wrong_is_not_asked_again(rig):
     rig._daq.open = fails([DeviceError("NI-DAQ: there is no channel 'cDAQ1Mod9/ai0'")], rig._daq.open)
     checks, missing = check_rig(Rig(CONFIG), quick=True)
@@ -316,6 +319,7 @@ def test_a_device_that_is_there_and_wrong_is_not_asked_again(rig):
     assert failed(checks) == ["data acquisition"]
 
 
+@pytest.mark.slow
 def test_a_device_that_is_missing_hides_no_other(rig):
     def gone():
         raise LinkLostError("wheel drives: /dev/ttyUSB0: there is no such port")

@@ -18,6 +18,8 @@ from hil.operator.curve import new_keys
 from hil.operator.runtime_folder import find_running
 from hil.realtime import RealtimeRight
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def root(tmp_path, monkeypatch):
@@ -43,7 +45,6 @@ def commands(server):
     return [one for one in SharedOperator(server.memory.commands).read() if not isinstance(one, NOTICES)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("supervisor", [False, True])
 def test_a_server_that_was_killed_or_the_process_above_it_starts_again_for_the_same_clients(root, killed, supervisor):
     with CommandServer(load_config("sim_impact").operator, "sim_impact") as server:
@@ -94,7 +95,6 @@ def test_a_socket_that_cannot_be_opened_is_an_error_in_a_sentence_and_leaves_not
     assert list(root.iterdir()) == []
 
 
-@pytest.mark.slow
 def test_a_port_in_use_is_named():
     with CommandServer(load_config("sim_impact").operator, "sim_impact") as server:
         config = load_config("sim_impact", [f"operator.endpoint={server.endpoint}"])

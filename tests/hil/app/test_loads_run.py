@@ -13,6 +13,8 @@ from hil.config import load_config
 from hil.messages.fault import Fault
 from hil.recording import read_trial
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 MS = 1_000_000
 QUICK = (
     "drive.steps=[{for_s: 0.4, speed_mps: 0.05}]",

@@ -28,6 +28,7 @@ from hil.recording.run_folder import summary_of
 from .conftest import CONSOLE_LOST, DRIVE, STOP_BY_OPERATOR, drives, moved, names, wrong
 
 
+@pytest.mark.slow
 def test_a_run_is_armed_started_and_stopped_by_commands_and_the_next_one_follows(rig):
     for number in (1, 2):
         drives(rig)
@@ -48,6 +49,7 @@ def test_a_run_is_armed_started_and_stopped_by_commands_and_the_next_one_follows
     assert sorted(path.name for path in rig.folder.iterdir()) == ["run_1", "run_2"]
 
 
+@pytest.mark.slow
 def test_while_the_loop_runs_the_status_is_never_older_than_100_ms(rig):
     drives(rig)
     times = []
@@ -82,6 +84,7 @@ def test_nothing_runs_that_nobody_has_armed(rig):
     assert list(rig.folder.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [Arm(), Jog(("all",), 0.02, 1.0), JogJoint("front_left_walking", 5.0, 2.0, 1.0), Valve("left", "extend", 1.0)],
@@ -96,6 +99,7 @@ def test_nothing_moves_for_a_command_while_no_client_holds_the_lease(operated, c
     assert list(rig.folder.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_jog_turns_the_wheel_that_was_named_and_ends_by_itself(rig):
     rig.ask(Jog(("front_left",), 0.02, 0.3))
     status = rig.until(state="idle", runs=1)
@@ -105,6 +109,7 @@ def test_a_jog_turns_the_wheel_that_was_named_and_ends_by_itself(rig):
     assert (abs(speeds).max(axis=0) > 0.0).tolist() == [True, *5 * [False]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["stop", "lease"])
 def test_a_jog_ends_when_it_is_stopped_or_the_console_is_lost_whatever_the_config_says_of_runs(operated, how):
     rig = operated("sim_impact", *DRIVE, "operator.console_lost=finish")
@@ -188,6 +193,7 @@ def test_a_stop_that_came_where_nothing_moved_is_not_called_refused(operated):
     assert not [line for line in rig.said if "refused" in line]
 
 
+@pytest.mark.slow
 def test_a_rig_that_fails_is_closed_and_opened_again_by_the_next_arm(operated):
     opened = []
 
@@ -234,6 +240,7 @@ def test_a_simulated_rig_that_was_late_itself_is_opened_again_as_for_a_trial(ope
     ]
 
 
+@pytest.mark.slow
 def test_a_signal_ends_a_run_in_safe_and_the_process_with_it(rig):
     folder = drives(rig)
     rig.signal()

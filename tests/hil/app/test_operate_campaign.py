@@ -64,6 +64,7 @@ def test_a_trial_of_the_campaign_is_started_judged_and_kept_and_then_the_rig_is_
     assert wrong(rig.folder / "campaign_1" / "trial_0001") == []
 
 
+@pytest.mark.slow
 def test_a_trial_whose_console_is_lost_is_cut_and_the_operator_decides_what_becomes_of_it(rig):
     begin(rig)
     rig.ask(Start())

@@ -19,6 +19,8 @@ from hil.recording.run_folder import summary_of
 
 from .conftest import CONSOLE_LOST, DRIVE, STOP_BY_OPERATOR, drives, first_of, moved, names, wrong
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 
 def test_an_e_stop_makes_the_rig_safe_in_the_tick_that_reads_it_and_holds_until_it_is_cleared(rig):
     folder = drives(rig)

@@ -48,6 +48,7 @@ def run_once(rig):
     return folder
 
 
+@pytest.mark.slow
 def test_a_change_is_in_the_next_run_its_summary_and_the_status_and_needs_no_restart(rig):
     first = run_once(rig)
     found = change(
@@ -84,6 +85,7 @@ def test_values_of_one_change_are_checked_together_and_take_effect_with_the_last
     rig.end()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("between", [Stop(), Valve("middle", "extend", 1.0)])
 def test_what_was_gathered_is_dropped_when_another_command_comes(rig, between):
     rig.ask(Set("soil.stiffness", 1e6, more=True), between)
@@ -101,6 +103,7 @@ def test_nothing_is_changed_without_the_lease(operated):
     rig.end()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", ["armed", "drive"])
 def test_nothing_is_changed_while_the_rig_is_armed_or_drives(rig, state):
     rig.ask(Arm())
@@ -138,6 +141,7 @@ def test_a_change_that_comes_while_the_rig_is_opened_again_is_refused(operated):
     rig.end()
 
 
+@pytest.mark.slow
 def test_a_rig_that_cannot_be_opened_again_is_closed_and_the_next_arm_opens_it_with_the_new_values(operated):
     fails = []
 
@@ -162,6 +166,7 @@ def test_a_rig_that_cannot_be_opened_again_is_closed_and_the_next_arm_opens_it_w
     assert rig.opened == [1.783e6, 1e6]
 
 
+@pytest.mark.slow
 def test_a_jog_after_a_change_is_of_the_changed_config(rig):
     change(rig, Set("soil.stiffness", 1e6))
     rig.ask(Jog(("front_left",), 0.02, 0.3))
@@ -198,6 +203,7 @@ def planned(operated, tmp_path):
     return rig
 
 
+@pytest.mark.slow
 def test_a_plan_is_chosen_and_its_trials_are_shown_with_their_settings(planned):
     planned.ask(Campaign("start"))
     planned.host.sleep(0.2)

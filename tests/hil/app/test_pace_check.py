@@ -97,6 +97,7 @@ def test_the_measurement_before_a_run_can_be_left_out(machine):
     assert measured == []
 
 
+@pytest.mark.slow
 def test_check_says_that_it_measures_and_what_it_found(config, machine):
     said = []
     measured = machine(0.0, 0.0)
@@ -108,6 +109,7 @@ def test_check_says_that_it_measures_and_what_it_found(config, machine):
     assert "hold 1000 Hz" in rate.found
 
 
+@pytest.mark.slow
 def test_check_proposes_a_rate_where_the_machine_does_not_hold_that_of_the_config(config, machine):
     machine(3900.0, 4500.0)
     *_, rate = check_pace(Rig(config), progress)

@@ -61,6 +61,7 @@ def begin(tmp_path, monkeypatch):
     return begin
 
 
+@pytest.mark.slow
 def test_a_run_begins_again_where_the_simulated_rig_was_late_itself(begin):
     said, starts, outcome = begin(LATE, LATE)
     assert (starts, outcome.exit_code) == (app.STARTS, 0)
@@ -69,6 +70,7 @@ def test_a_run_begins_again_where_the_simulated_rig_was_late_itself(begin):
     ]
 
 
+@pytest.mark.slow
 def test_a_start_that_is_tried_again_leaves_no_record_and_no_summary_behind(begin, tmp_path):
     _, _, outcome = begin(LATE)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["summary.json", "trial.h5"]
@@ -77,17 +79,20 @@ def test_a_start_that_is_tried_again_leaves_no_record_and_no_summary_behind(begi
     assert outcome.summary["loop"]["ticks"] == len(read_trial(tmp_path, trusted=True).tick) > 0
 
 
+@pytest.mark.slow
 def test_the_last_start_that_fails_leaves_a_summary_that_says_why(begin, tmp_path):
     begin(*[LATE] * app.STARTS)
     assert summary_of(tmp_path)["reasons"] == [f"ended early: {LATE}"]
 
 
+@pytest.mark.slow
 def test_a_simulated_rig_that_is_late_each_time_ends_the_run(begin):
     _, starts, outcome = begin(*[LATE] * app.STARTS)
     assert starts == app.STARTS
     assert outcome is LATE
 
 
+@pytest.mark.slow
 def test_a_device_that_fails_beside_a_rig_that_was_in_time_ends_the_run_at_once(begin):
     error = DeviceError("drives: no answer")
     _, starts, outcome = begin(error)

@@ -8,6 +8,8 @@ from hil.app.run import run, run_experiment
 from hil.config import ConfigError, load_config
 from hil.recording import read_trial
 
+pytestmark = pytest.mark.slow
+
 SHORT = (
     "trial.start_distance_m=0.03", "trial.ramp_s=0.2", "trial.settle_s=0.5", "record.after_s=0.5",
     "telemetry.endpoint=''",

@@ -54,6 +54,7 @@ def repeated(tmp_path, monkeypatch):
         signal.signal(number, handler)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("place", ["conclude", "write_summary"])
 def test_a_signal_while_a_run_is_concluded_lets_it_be_concluded_and_makes_no_other(repeated, tmp_path, number, place):
@@ -64,6 +65,7 @@ def test_a_signal_while_a_run_is_concluded_lets_it_be_concluded_and_makes_no_oth
     assert (summary["accepted"], summary["reasons"]) == (True, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_campaign_around_the_run_gets_the_signal_that_came_too_late_for_it(repeated, number):
     lines = []
@@ -73,6 +75,7 @@ def test_a_campaign_around_the_run_gets_the_signal_that_came_too_late_for_it(rep
     assert lines[0].startswith("stopping")
 
 
+@pytest.mark.slow
 def test_a_signal_that_ended_its_run_in_safe_is_handed_to_nobody_else(repeated, tmp_path, monkeypatch):
     run = resident.run_loop
 

@@ -67,6 +67,7 @@ def test_a_replay_hands_out_blocks_of_two_channels(folder: Path) -> None:
     assert block.overload == (False, False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["verify", "replay"])
 def test_the_record_is_whole_and_replays_to_the_same_bits(command: str, folder: Path) -> None:
     assert run([command, str(folder)]) == 0

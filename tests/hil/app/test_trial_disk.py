@@ -18,6 +18,8 @@ from hil.config import load_config
 from hil.recording import read_trial
 from hil.runtime.loop import TICKS_AFTER_FAULT
 
+pytestmark = pytest.mark.slow
+
 QUICK = ("trial.start_distance_m=0.03", "trial.ramp_s=0.1", "telemetry.endpoint=''")
 FULL_FROM_NS = 400_000_000  # during the run-up
 

@@ -22,6 +22,8 @@ from hil.experiments.impact.experiment import ImpactExperiment, ImpactState
 from hil.recording import TrialRecord, read_trial
 from hil.runtime.loop import TICKS_AFTER_FAULT
 
+pytestmark = pytest.mark.slow
+
 QUICK = (
     "trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5",
     "telemetry.endpoint=''",
@@ -157,7 +159,6 @@ def test_an_exception_in_any_stage_cuts_at_once_and_is_recorded(run, where, stat
 
 
 @pytest.mark.ci_cases("rig_io.sample", "recorder.block", "simulated_rig.advance")
-@pytest.mark.slow
 @pytest.mark.parametrize("where", STAGES)
 def test_an_exception_in_every_tick_from_now_on_ends_the_same_way(run, where):
     drawn = where in SPOIL_THE_RECORD

@@ -37,6 +37,7 @@ def test_a_frozen_imu_that_the_trial_does_not_need_is_marked_and_nothing_else_co
     assert replay(folder).differences == []
 
 
+@pytest.mark.slow
 def test_a_frozen_imu_that_the_trial_needs_ends_it_in_safe(short_trial, monkeypatch):
     monkeypatch.setattr(TrialConfig, "needs_instruments", lambda self, rig: ("imu",))
     folder = short_trial(FROZEN)
@@ -50,6 +51,7 @@ def test_a_frozen_imu_that_the_trial_needs_ends_it_in_safe(short_trial, monkeypa
     assert replay(folder).differences == []
 
 
+@pytest.mark.slow
 def test_a_trial_is_not_armed_with_an_imu_that_reads_no_gravity(short_trial):
     folder = short_trial("imu={errors: {fault: jump, fault_at_s: 0, fault_size: 9}}")
     record = read_trial(folder)

@@ -7,6 +7,8 @@ from hil.analysis.replay import replay
 from hil.app.run import run, run_experiment
 from hil.config import load_config
 
+pytestmark = pytest.mark.slow
+
 SHORT = (
     "telemetry.endpoint=''", "trial.start_distance_m=0.05", "trial.ramp_s=0.3", "trial.settle_s=0.5",
     "record.after_s=0.5",

@@ -14,6 +14,8 @@ from hil.config import ConfigError, load_config
 from hil.recording import read_trial
 from hil.simulator.ground_truth import PLATE_PEAK
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 LINKS = "[{name: link_left, across_m: 0.254}, {name: link_right, across_m: -0.254}]"
 REAR = ("daq.layout=rear", f"daq.channels={LINKS}", "telemetry.endpoint=''")
 QUICK = ("trial.start_distance_m=0.03", "trial.ramp_s=0.1", "trial.settle_s=0.5", "record.after_s=0.5")

@@ -48,6 +48,7 @@ def test_the_peak_by_strain_gauges_is_the_true_force_within_its_interval(simulat
     assert abs(said["strain_peak_N"] - said["peak_force_N"]) <= said["strain_peak_u95_N"] + said["peak_force_u95_N"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("done", ["verify", "replay"])
 def test_the_record_is_whole_and_replays_to_the_same_bits(done: str, simulated: Path) -> None:
     assert command([done, str(simulated)]) == 0
@@ -60,6 +61,7 @@ def test_the_samples_are_in_the_record_under_the_name_of_the_channel(simulated: 
     assert {"pull_N", "wheel_load_N"}.isdisjoint(record.tick.dtype.names)
 
 
+@pytest.mark.slow
 def test_verify_notices_another_peak_in_the_summary(simulated: Path, tmp_path: Path) -> None:
     copy = copytree(simulated, tmp_path / "copy")
     said = summary(copy)
@@ -67,6 +69,7 @@ def test_verify_notices_another_peak_in_the_summary(simulated: Path, tmp_path: P
     assert command(["verify", str(copy)]) == 1
 
 
+@pytest.mark.slow
 def test_a_rig_without_gauges_has_neither_channel_nor_keys(tmp_path: Path) -> None:
     config = load_config("sim_impact", [*QUICK, "loads=null"])
     assert config.layout.loads == ()
@@ -74,6 +77,7 @@ def test_a_rig_without_gauges_has_neither_channel_nor_keys(tmp_path: Path) -> No
     assert KEYS.isdisjoint(summary(tmp_path))
 
 
+@pytest.mark.slow
 def test_a_calibration_sheet_goes_before_full_scale(tmp_path: Path) -> None:
     sheet = "{frame: {load_per_V: [25], offset_V: 0.3}}"
     folder = trial(tmp_path, f"loads.calibration={sheet}", "loads.strain_gauges.noise_V=0.01")

@@ -209,6 +209,7 @@ def test_an_event_arrives_under_its_name_and_the_ticks_after_it_are_safe(stopped
     assert summary["reasons"] == ["fault 18: operator: test"]
 
 
+@pytest.mark.slow
 def test_each_run_of_a_rig_that_stays_open_is_stamped_from_its_own_start(tmp_path, monkeypatch):
     starts, clock = [], itertools.count(1_700_000_000.0, 10.0)
     monkeypatch.setattr(lockstep_backend.time, "time", lambda: next(clock))

@@ -114,6 +114,7 @@ def test_the_second_process_takes_no_step_before_the_step_is_compiled(monkeypatc
     warm_up_module._compile_others(Rig(load_config("sim_impact")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "configs",
     [

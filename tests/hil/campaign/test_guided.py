@@ -41,6 +41,7 @@ def simulated(config, folder: Path):
 guided = partial(run_guided, run=simulated, report=Lines(), stop=NeverStop())
 
 
+@pytest.mark.slow
 def test_the_operator_sets_what_is_said_repeats_a_trial_and_is_named_with_a_word(wanted, tmp_path) -> None:
     campaign, folder = wanted(TWO), folder_of(tmp_path / "c")
     operator = Scripted("Ann", "go", "repeat", "the shield was loose", "go", "keep", "", "go", "keep", "clean")
@@ -80,6 +81,7 @@ def test_the_operator_sets_nothing_that_a_trial_leaves_open(wanted) -> None:
     assert "None" not in text
 
 
+@pytest.mark.slow
 def test_an_operator_who_leaves_finds_the_campaign_as_it_was(wanted, tmp_path) -> None:
     campaign, folder, stop = wanted(TWO), folder_of(tmp_path / "c"), NeverStop()
     guided(campaign, folder, Scripted("Ann", "go", "keep", "fine"), stop=stop)
@@ -98,6 +100,7 @@ def guided_again(campaign, folder: Path, operator: Scripted) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_trial_that_nobody_judged_keeps_the_verdict_of_the_rules(wanted, tmp_path) -> None:
     folder = folder_of(tmp_path / "c")
     guided(wanted(TWO), folder, Scripted("Ann", "go"), stop=NeverStop())

@@ -65,6 +65,7 @@ def test_a_condition_keeps_the_best_on_its_side(pretend, here, tmp_path):
     assert found["condition_not_met"] > 0
 
 
+@pytest.mark.slow
 def test_rejected_and_refused_runs_are_counted_and_never_the_best(pretend, here, tmp_path):
     def make(job):
         made = closed_form(job)
@@ -77,6 +78,7 @@ def test_rejected_and_refused_runs_are_counted_and_never_the_best(pretend, here,
     assert found["not_accepted"] == found["reasons"]["too hard"] > 0
 
 
+@pytest.mark.slow
 def test_without_an_accepted_run_there_is_no_best(pretend, here, tmp_path):
     pretend(lambda job: {**closed_form(job), "accepted": False, "reasons": ["veered"]})
     found = run_optimisation(optimisation_study(BASE, OVER, FORCE, None, budget=48), execution(tmp_path, here))

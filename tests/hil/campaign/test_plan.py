@@ -97,6 +97,7 @@ def test_added_mass_is_refused_with_a_rover_that_has_no_place_for_it(plan_file) 
         expand(load_plan(plan_file(text)), "sim_impact")
 
 
+@pytest.mark.slow
 def test_a_plan_is_the_product_of_all_it_lists(plan_file) -> None:
     text = """
 name: x
@@ -135,6 +136,7 @@ def test_expansion_gives_the_same_trials_seeds_and_order_again_and_others_with_a
     assert [one["angle_deg"] for _, one in first] != [one["angle_deg"] for _, one in other]
 
 
+@pytest.mark.slow
 def test_a_random_offset_of_the_grousers_is_within_a_pitch_another_in_each_attempt_and_in_the_config() -> None:
     offsets = []
     for trial in expand(load_plan("thesis"), "sim_impact"):

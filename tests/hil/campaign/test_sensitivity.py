@@ -28,6 +28,7 @@ def of_keys(found, result=FORCE):
     return {row["key"]: row for row in found["sensitivities"] if row["result"] == result}
 
 
+@pytest.mark.slow
 def test_derivative_and_elasticity_of_a_closed_form_are_those_of_its_formula(pretend, here, tmp_path):
     pretend(closed_form)
     of = {SPEED: None, MASS: 0.5, STIFFNESS: None}
@@ -46,6 +47,7 @@ def test_derivative_and_elasticity_of_a_closed_form_are_those_of_its_formula(pre
     assert (force[MASS]["low"], force[MASS]["high"]) == (BASE.rover.added_mass_kg - 0.5, BASE.rover.added_mass_kg + 0.5)
 
 
+@pytest.mark.slow
 def test_a_derivative_within_its_scatter_is_not_told_from_0(pretend, here, tmp_path):
     """Noise of one seed falls out of its pair; noise that changes with the value does not."""
 
@@ -119,6 +121,7 @@ def test_sobol_indices_of_ranges_with_rejected_runs_are_refused(pretend, here, t
         run_sensitivity(study, execution(tmp_path, here))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [({SPEED: None, MASS: None}, {}), ({}, {SPEED: (0.05, 0.15), MASS: (0.0, 30.0)})])
 def test_one_that_was_killed_goes_on_and_leaves_the_bytes_of_one_that_ran_through(asked, pretend, here, tmp_path):
     study = sensitivity_study(BASE, [FORCE], *asked, samples=8)
@@ -186,6 +189,7 @@ def test_a_real_rig_is_refused():
         sensitivity_study(load_config("mars_dome"), [FORCE], {SPEED: None}, {})
 
 
+@pytest.mark.slow
 def test_the_figure_says_simulated_and_of_which_run_it_is(pretend, here, tmp_path):
     pretend(closed_form)
     found = run_sensitivity(

@@ -104,6 +104,7 @@ def test_a_stopped_sweep_has_the_rows_that_are_done_and_reports_each(pretend, he
     assert report.counts[-1] == (150, 220)
 
 
+@pytest.mark.slow
 def test_csv_and_parquet_have_the_same_values(tmp_path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     rows = [
@@ -122,6 +123,7 @@ def test_csv_and_parquet_have_the_same_values(tmp_path) -> None:
     assert text[0]["accepted"] == "true"
 
 
+@pytest.mark.slow
 def test_a_sweep_runs_the_pure_function_and_leaves_one_file(tmp_path, monkeypatch) -> None:
     runs = expand_sweep(
         "sim_impact", ["trial.angle_deg=50,90"], ["trial.start_distance_m=0.03", "telemetry.endpoint=''"], None
@@ -168,6 +170,7 @@ def test_a_resumed_sweep_makes_the_rest_and_its_table_is_that_of_one_that_ran_th
     assert [file.name for file in parts.parent.iterdir()] == ["sweep.csv"]
 
 
+@pytest.mark.slow
 def test_another_sweep_is_not_resumed_and_nothing_is_lost(pretend, here, tmp_path) -> None:
     path = tmp_path / "sweep.csv"
     stopped_after(10, pretend, here, path)
@@ -178,6 +181,7 @@ def test_another_sweep_is_not_resumed_and_nothing_is_lost(pretend, here, tmp_pat
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", ["", '{"version": "0.1', "{}", '{"number": 1}'])
 def test_a_damaged_first_line_is_named_and_nothing_else_is_blamed(pretend, here, tmp_path, head) -> None:
     path = tmp_path / "sweep.csv"
@@ -199,6 +203,7 @@ def test_a_sweep_that_is_whole_has_nothing_to_resume(tmp_path, capfd) -> None:
     assert (tmp_path / "sweep.csv").read_text() == "number\n"
 
 
+@pytest.mark.slow
 def test_a_sweep_over_files_is_not_resumed_after_the_content_of_one_has_changed(pretend, here, tmp_path) -> None:
     """By its values as typed it is the same sweep; the rows of both would stand in one table."""
     over = ["follow.profile=a.csv,b.csv", "seed=1:20:1"]

@@ -65,11 +65,13 @@ def test_explain_has_a_row_for_every_fault(said):
         assert said("explain", str(row["number"]))[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHIPPED)
 def test_devices_of_every_shipped_config_are_listed(name, said):
     assert said("devices", name)[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHIPPED)
 def test_calibrations_that_do_not_apply_to_a_shipped_config_say_why(name, said):
     config = load_config(name)
@@ -114,6 +116,7 @@ def test_every_shipped_config_is_jogged(name, said):
     assert status == 0 or by_config in text, text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rig", ["simulated", "simulated_wire", "real"])
 def test_the_work_of_a_tick_is_measured_of_a_rig_that_limits_what_its_controllers_measure(rig):
     """Each controller has a supply of its own: the rig simulated in its place has as many."""

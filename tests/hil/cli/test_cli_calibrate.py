@@ -92,6 +92,7 @@ def test_what_a_record_does_not_hold_ends_the_command_with_a_sentence(pressed, a
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_file_that_is_no_sheet_is_left_alone(pressed, tmp_path, capsys):
     sheet = tmp_path / "notes.txt"
     sheet.write_text("buy tea")
@@ -169,6 +170,7 @@ def weights(t):
     return 40.0 if 1.1 < t < 1.9 else 80.0 if 2.4 < t < 3.2 else 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "true_s"), [("iepe_force", 1e9), ("bridge", 0.4), ("voltage", 0.4)])
 def test_an_input_whose_coupling_is_not_that_of_the_config_is_found_by_the_weights(
     kind, true_s, monkeypatch, capsys, tmp_path

@@ -138,6 +138,7 @@ def test_a_client_on_another_computer_names_its_keys(command_rig, tmp_path, caps
     keyed.close()
 
 
+@pytest.mark.slow
 def test_the_console_keeps_the_lease_until_ctrl_c(rig):
     arguments = [sys.executable, "-m", "hil.cli", "command", "arm", "--hold"]
     console = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
@@ -154,6 +155,7 @@ def test_the_console_keeps_the_lease_until_ctrl_c(rig):
     assert rig.commands() == [Arm(), Start()]
 
 
+@pytest.mark.slow
 def test_a_console_whose_lease_is_lost_says_so_and_ends(rig):
     arguments = [sys.executable, "-m", "hil.cli", "command", "lease", "--hold"]
     console = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)

@@ -30,6 +30,7 @@ from hil.experiments.figure_form import FigureForm
 ROOT = Path(hil.__path__[0]).parent
 
 
+@pytest.mark.slow
 def test_the_curve_has_one_interior_maximum_and_the_peak_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -46,6 +47,7 @@ def test_the_curve_has_one_interior_maximum_and_the_peak_is_there(
     assert result["peak_angle_deg"] == pytest.approx(result["angles_deg"][energy.index(max(energy))], abs=5.0)
 
 
+@pytest.mark.slow
 def test_the_run_folder_holds_result_figure_and_masses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "deep" / "energy"
     assert run(["energy", "sim_impact", "--angles", "40:80:10", "--out", str(folder)]) == 0
@@ -61,6 +63,7 @@ def test_the_run_folder_holds_result_figure_and_masses(tmp_path: Path, capsys: p
     assert (folder / "energy.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_without_out_the_folder_is_named_by_time_config_and_angles(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +120,7 @@ def test_an_end_of_the_range_is_no_peak(text: str) -> None:
     assert peak_in_words(curve).startswith("no peak inside this range")
 
 
+@pytest.mark.slow
 def test_a_range_without_a_peak_is_saved_and_shown_without_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

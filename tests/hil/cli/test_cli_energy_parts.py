@@ -25,6 +25,7 @@ def config():
     return load_config("sim_impact")
 
 
+@pytest.mark.slow
 def test_json_has_both_parts_beside_the_keys_that_were_there(tmp_path, capsys):
     folder = tmp_path / "energy"
     options = ["--angles", "30:90:30", "--out", str(folder), "--json"]
@@ -42,6 +43,7 @@ def test_json_has_both_parts_beside_the_keys_that_were_there(tmp_path, capsys):
     assert {"energy_compliance.png", "energy_sensitivity.png"} <= {file.name for file in folder.iterdir()}
 
 
+@pytest.mark.slow
 def test_tables_of_both_parts_are_printed(tmp_path, capsys):
     options = ["--angles", "60:90:30", "--out", str(tmp_path / "e")]
     assert run(["energy", "sim_impact", *options, "--compliance", "--sensitivity"]) == 0
@@ -51,6 +53,7 @@ def test_tables_of_both_parts_are_printed(tmp_path, capsys):
     assert "mJ/deg" in printed
 
 
+@pytest.mark.slow
 def test_an_angle_of_zero_is_refused_with_compliance_only(tmp_path, capsys):
     options = ["--angles", "0:90:45", "--out", str(tmp_path / "e")]
     assert run(["energy", "sim_impact", *options, "--compliance"]) == 2
@@ -75,6 +78,7 @@ def test_against_a_soft_plate_it_is_t_c_of_the_rigid_rover(config):
     assert max(plates["energy_J"]) <= found["rigid_energy_J"][1] * (1.0 + 1e-9)
 
 
+@pytest.mark.slow
 def test_between_them_it_is_that_of_the_motion_integrated_in_time(config):
     """Rover and wheels as separate bodies, joined by the springs' forces alone: no mass matrix of both together."""
     angle, plate = math.radians(60.0), 5.5e4
@@ -154,6 +158,7 @@ def test_wheels_own_angles_are_no_coordinates(config):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_standing_on_the_obstacle_is_given_beside_the_energy(tmp_path, capsys):
     folder = tmp_path / "energy"
     assert run(["energy", "sim_impact", "--angles", "0:90:45", "--standing", "--json", "--out", str(folder)]) == 0

@@ -26,6 +26,7 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.delenv("HIL_DEBUG", raising=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["trial", "energy", "check"])
 def test_a_wrong_config_ends_with_status_two_and_all_problems(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     status = run([command, "sim_impact", "--set", "trial.angle_deg=95", "--set", "nonsense=1", "--seed", "-1"])
@@ -105,6 +106,7 @@ def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"hil {hil.__version__}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--version", "--help"])
 def test_version_and_help_import_nothing_heavy(option: str) -> None:
     code = (
@@ -121,6 +123,7 @@ def test_version_and_help_import_nothing_heavy(option: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["models", "drivers", "rig_configs"])
 def test_a_package_that_shadows_ours_is_refused_with_both_paths_named(name: str, tmp_path: Path) -> None:
     (tmp_path / name).mkdir()

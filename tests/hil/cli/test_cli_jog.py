@@ -43,6 +43,7 @@ def test_who_does_not_confirm_moves_nothing(monkeypatch, capsys):
     assert not list(Path().iterdir())
 
 
+@pytest.mark.slow
 def test_who_confirms_is_told_what_moved_and_where_it_is_recorded(monkeypatch, capsys):
     typed(monkeypatch, "y\n")
     assert run(JOG) == 0
@@ -55,6 +56,7 @@ def test_who_confirms_is_told_what_moved_and_where_it_is_recorded(monkeypatch, c
     assert printed.out.splitlines()[-1] == f"run folder: {folder}"
 
 
+@pytest.mark.slow
 def test_json_prints_the_summary_and_nothing_else(capsys):
     assert (
         run(["valve", "sim_impact", "left", "retract", "--for", "0.3", "--yes", "--json", "--out", "run", *QUICK]) == 0
@@ -82,6 +84,7 @@ def test_what_is_over_its_limit_is_refused_before_anybody_is_asked(arguments, sa
     assert not list(Path().iterdir())
 
 
+@pytest.mark.slow
 def test_report_prints_what_moved_again_and_draws_nothing(capsys):
     assert run([*JOG, "--yes", "--out", "run"]) == 0
     table = capsys.readouterr().out.partition("run folder:")[0]

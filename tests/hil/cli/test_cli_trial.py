@@ -59,6 +59,7 @@ def finished(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_trial_prints_its_table_and_leaves_its_files_in_a_folder_named_by_time_config_and_angle(tmp_path, capsys):
     assert run(["trial", "sim_impact", *QUICK, "--set", "trial.angle_deg=72.5"]) == 0
     printed = capsys.readouterr()
@@ -73,6 +74,7 @@ def test_a_trial_prints_its_table_and_leaves_its_files_in_a_folder_named_by_time
     assert "running: impact, 72.5 deg" in printed.err
 
 
+@pytest.mark.slow
 def test_json_prints_nothing_else_on_stdout_and_the_same_as_the_file(tmp_path, capsys):
     status = run(["trial", "rig_configs/sim_impact.yaml", *QUICK, "--seed", "9", "--json", "--out", "run"])
     summary = json.loads(capsys.readouterr().out)
@@ -82,6 +84,7 @@ def test_json_prints_nothing_else_on_stdout_and_the_same_as_the_file(tmp_path, c
     assert "seed: 9" in read_trial(tmp_path / "run", trusted=True).meta["config"]
 
 
+@pytest.mark.slow
 def test_a_trial_that_aborts_ends_with_status_one_and_says_why(capsys):
     weak = ["--set", "drives={torque_limit_Nm: 0.1, gear_friction_Nm: 0.05}", "--set", "trial.timeout_s=1"]
     status = run(["trial", "sim_impact", *QUICK, *weak])
@@ -90,6 +93,7 @@ def test_a_trial_that_aborts_ends_with_status_one_and_says_why(capsys):
     assert "no impact within trial.timeout_s, 1 s" in printed
 
 
+@pytest.mark.slow
 def test_a_refused_arming_ends_with_status_three_and_never_moves(tmp_path, capsys):
     assert run(["trial", "sim_impact", *QUICK, "--set", "limits.noise_V=1e-6", "--out", "run", "--json"]) == 3
     summary = json.loads(capsys.readouterr().out)
@@ -122,6 +126,7 @@ def test_check_as_json_names_what_failed_and_ends_with_status_three(capsys):
     assert not list(Path().iterdir())  # a check creates no files
 
 
+@pytest.mark.slow
 def test_report_draws_the_same_figure_again_and_prints_the_table(finished, tmp_path, capsys):
     shutil.copytree(finished, Path("mine") / finished.name)  # a figure names its run, which is its folder
     before = Path("mine/run/trial.png").read_bytes()

@@ -16,6 +16,8 @@ from hil.config import Config, ConfigError, load_config
 from hil.config.error_messages import schema_at
 from hil.config.text_io import read_yaml
 
+pytestmark = pytest.mark.slow
+
 # Wrong values of each key, and of each key of a device, whose configs are long; `make fuzz` tries more.
 A_KEY, A_DEVICE_KEY = (100, 5) if os.environ.get("HIL_FUZZ") else (4, 3)
 
@@ -272,7 +274,6 @@ _ANYTHING = st.recursive(
 )
 
 
-@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(value=_ANYTHING)
 def test_a_file_of_anything_is_refused_as_a_config_error(tmp_path_factory: pytest.TempPathFactory, value: Any) -> None:
@@ -293,7 +294,6 @@ def test_a_file_of_any_bytes_is_refused_as_a_config_error(
         load_config(file)
 
 
-@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(override=st.text(max_size=30) | st.text("abtril.=0:[]{}*&!-_daq.channels", max_size=30))
 def test_an_override_of_any_text_never_ends_in_another_exception(short: Path, override: str) -> None:

@@ -124,6 +124,7 @@ def test_the_fingerprint_of_the_defaults_stays() -> None:
     assert Config(name="fingerprint", rig="simulated").sha256() == known
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=max(settings().max_examples // 4, 25))  # long configs
 @given(
     text=st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=30)
@@ -188,6 +189,7 @@ def test_the_type_on_the_command_line_replaces_the_rover_of_the_file() -> None:
     assert both.rover.juno.rod_mass_kg == 2.0
 
 
+@pytest.mark.slow
 def test_the_effective_config_of_any_rover_is_read_back(tmp_path: Path) -> None:
     for name in ROVERS:
         config = load_config("sim_impact", ["experiment=drive", f"rover.type={name}"])
@@ -196,6 +198,7 @@ def test_the_effective_config_of_any_rover_is_read_back(tmp_path: Path) -> None:
         assert load_config(file).sha256() == config.sha256()
 
 
+@pytest.mark.slow
 def test_a_config_is_read_without_the_kernels() -> None:
     asked = (
         "import sys; from hil.config import Config; Config(name='a', rig='simulated', rover={'type': 'juno'}).layout;"

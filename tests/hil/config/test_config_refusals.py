@@ -62,6 +62,7 @@ def test_the_length_of_a_list_is_said_in_items() -> None:
     assert refused("drive.steps=5")["drive.steps"] == ("5", "a list of 0 to 1000 items")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("overrides", "key", "words"),
     [

@@ -44,6 +44,7 @@ def refused(*overrides: str, config: str = "mars_dome", seed: int | None = None)
     return problems
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(shipped_configs()))
 def test_every_shipped_config_is_one_and_is_named_by_its_file(name: str) -> None:
     assert load_config(name).name == name
@@ -144,6 +145,7 @@ def test_the_other_rig_in_the_comments_of_mars_dome_is_a_config_too() -> None:
         (["devices.drives.driver=vesc"], "devices.drives.driver", "'vesc'", "roboclaw or roboteq"),
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_a_failed_cross_check_is_named_with_what_was_found(
     overrides: list[str], key: str, found: str, allowed: str
 ) -> None:

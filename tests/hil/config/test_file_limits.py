@@ -18,6 +18,7 @@ def nested(depth: int) -> str:
     return "[" * depth + "]" * depth
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("good", "bad", "found"),
     [
@@ -47,6 +48,7 @@ def test_an_alias_counts_as_what_it_stands_for():
     assert read_yaml(hundred + f"b: [{', '.join(['*a'] * 100)}]", "(file)")[1] != []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped_configs())
 def test_no_config_of_ours_is_near_a_limit(name):
     text = load_config(name).to_yaml()

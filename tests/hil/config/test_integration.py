@@ -29,6 +29,7 @@ def _region(*regions, **soil):
     return f"soil.regions={json.dumps([{**one, 'corners_m': corners} for one in regions or (soil,)])}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped_configs())
 def test_every_shipped_config_keeps_the_twins_ordinary_step(name):
     assert longest_step_s(contacts_of(load_config(name))) > 1e-9 * LONGEST_STEP_NS

@@ -52,6 +52,7 @@ def test_the_work_can_start_no_process_unless_it_is_the_superusers():
     assert limits[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "work",
     [

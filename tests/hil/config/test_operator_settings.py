@@ -98,6 +98,7 @@ FORBIDDEN = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", FORBIDDEN)
 def test_a_key_that_decides_about_devices_limits_or_access_is_refused(key):
     assert len(refused(settings(), {key: 1})) == 1
@@ -129,6 +130,7 @@ def test_so_many_settings_may_differ_and_no_more():
     assert str(MOST_CHANGED) in refused(one, {"trial.angle_deg": 70})[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped_configs())
 def test_each_setting_of_each_shipped_config_has_all_that_a_form_needs_and_its_own_value_passes(name):
     one = settings(name)

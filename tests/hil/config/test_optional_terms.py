@@ -15,6 +15,7 @@ KEYS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sim_impact", "sim_wheel_bed", "sim_mixed_wheels"])
 def test_an_effective_config_lacks_the_keys_of_terms_that_it_does_not_set(name):
     config = load_config(name)

@@ -37,6 +37,7 @@ def test_a_slide_has_its_numbers_in_metres_and_newtons() -> None:
     assert "deck_lift" not in [one.joint for one in load_config("sim_lift", ["joints={}"]).encoders]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("override", "key", "words"),
     [

@@ -14,6 +14,7 @@ from hil.config.schema.experiments import ExperimentSections, users_of
 SECTIONS = frozenset(ExperimentSections.model_fields)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "used"),
     [

@@ -57,6 +57,7 @@ def best_of_grid(goal_N, joints, most_Nm, least_N):
     return loads[error.argmin()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("joints", [THREE, THREE[:2]], ids=["three", "two"])
 @pytest.mark.parametrize("share", [(1 / 6,) * 6, (0.3, 0.14, 0.14, 0.14, 0.14, 0.14), (0.02, 0.38, 0.0, 0.3, 0.3, 0.0)])
 def test_loads_are_the_nearest_ones_to_the_shares_within_all_limits(joints, share):

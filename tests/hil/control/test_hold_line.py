@@ -119,6 +119,7 @@ def frequency_response(speed_mps, length_m):
     return w, -K * (by_heading + by_offset / s) / s * (1.0 + integral_pm / s)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("speed_mps", [0.02, 0.07, 0.2])
 @pytest.mark.parametrize("delay_s", [0.02, 0.16])
 def test_the_shortest_length_that_is_allowed_leaves_margins(speed_mps, delay_s):
@@ -141,6 +142,7 @@ def test_the_shortest_length_that_is_allowed_leaves_margins(speed_mps, delay_s):
         assert (last < 5e-5) == settles, (gain, last)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("speed_mps", [0.07, -0.07])
 def test_a_rover_askew_comes_back_to_its_line_and_stays_on_it(speed_mps):
     """Heading, a curvature that nobody asked for, and wheels that stand askew."""
@@ -158,6 +160,7 @@ def test_a_rover_askew_comes_back_to_its_line_and_stays_on_it(speed_mps):
     assert abs(alone[-1, 1]) > 0.02
 
 
+@pytest.mark.slow
 def test_before_an_obstacle_it_turns_to_the_normal_and_hits_straight():
     wall = {"delay_s": 0.02, "way_m": 1.0, "heading": math.radians(2.0), "veer_pm": 0.023, "crab": math.radians(1.0)}
     rows = driven(holding(), 0.07, wall_m=0.98, **wall)

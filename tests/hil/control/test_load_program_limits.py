@@ -12,6 +12,8 @@ from models.actuators.linkage import CylinderForces, Linkage
 from models.rover import rcp
 from models.statics import RoverStatics
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 THREE = ("left_bogie", "right_bogie", "rear_bogie")
 ROVER = rcp()
 STATICS = RoverStatics(ROVER)

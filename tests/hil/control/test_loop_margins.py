@@ -30,6 +30,7 @@ def by_frequency(gain, integral_per_s, lag_s, delay, share):
     return 180.0 + math.degrees(phase[crossing]), w[crossing], 1.0 / abs(response[turned])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("gain", "integral_per_s", "lag_s", "delay", "share"), CASES)
 def test_margins_are_those_of_the_frequency_response(gain, integral_per_s, lag_s, delay, share):
     found = loop_margins(gain, integral_per_s, lag_s, delay, share)

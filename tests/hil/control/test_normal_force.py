@@ -20,6 +20,8 @@ from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from models.rover import rcp
 from models.statics import RoverStatics
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 CONFIG = load_config("sim_normal_force")
 PASSIVE_N = np.array([150.0, 190.0, 300.0, 240.0, 180.0, 217.0])
 STATICS = RoverStatics(rcp())
@@ -203,7 +205,6 @@ def test_a_valve_that_sticks_open_does_nothing_under_its_closed_regulator_and_is
     assert off(asked[-1])
 
 
-@pytest.mark.slow
 @settings(deadline=None, max_examples=15)
 @given(
     kind=st.sampled_from(["pressure", "load", "finite", "stuck", "solver"]),

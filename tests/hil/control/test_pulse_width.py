@@ -80,6 +80,7 @@ class PulsedChamber:
         return (sums[500:] - sums[:-500]) / 500.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", LINES)
 @pytest.mark.parametrize("delay_s", [0.0, 0.02, 0.05, 0.1])
 @pytest.mark.parametrize("wanted_kPa", WANTED_kPa)

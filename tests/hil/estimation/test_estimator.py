@@ -115,6 +115,7 @@ def first_long_run(forces) -> int | None:
 levels = st.lists(st.sampled_from([0.0, 9.0, 11.0, 80.0]), min_size=1, max_size=60)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(levels, st.data())
 def test_the_impact_is_at_the_first_sample_of_the_first_long_enough_run_however_blocks_are_cut(forces, data):
@@ -213,6 +214,7 @@ def trailing(column) -> int:
     return len(list(newest))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.tuples(*[st.sampled_from([0.0, 0.1, -0.1])] * 3), min_size=1, max_size=40), st.data())
 def test_still_is_how_many_newest_samples_are_equal_whatever_the_blocks(rows, data):

@@ -11,6 +11,8 @@ from hil.estimation.observer.filter_setup import load_errors, load_slopes, resti
 from models.rover.registry import ROVERS
 from models.statics import SteadyRover
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 
 def standing(*settings: str):
     """Rig, rover and equilibrium on firm ground."""

@@ -17,6 +17,8 @@ from hil.messages.stages import SOURCE_STATES, Estimate, Prediction, Samples
 from models.observer.model import DROPPED
 from tests.models.kernels.test_kernels_allocate_nothing import counted
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 MS = 1_000_000
 RADIUS = 0.175
 BARE = ("telemetry.endpoint=''", "trial.start_distance_m=5", "trial.timeout_s=200")
@@ -160,7 +162,6 @@ def trial():
     return run(load_config("sim_motion", ["telemetry.endpoint=''"]))
 
 
-@pytest.mark.slow
 def test_a_trial_with_all_instruments_says_how_good_its_observer_was(trial):
     estimation = trial.summary["estimation"]
     assert trial.summary["accepted"]
@@ -177,7 +178,6 @@ def test_a_trial_with_all_instruments_says_how_good_its_observer_was(trial):
 
 
 @pytest.mark.ci_cases("motion-frozen-0.1", "imu-jump-0.5")
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("role", "fault", "size"),
     [("motion", "frozen", 0.1), ("motion", "jump", 0.02), ("motion", "biased", 0.01), ("imu", "frozen", 0.1),

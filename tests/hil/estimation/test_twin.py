@@ -197,6 +197,7 @@ def test_the_ground_adds_to_the_energy_at_impact_of_a_steep_obstacle_alone(angle
     assert drive.twin.energy_on_ground_at_impact_J() == on_ground  # of the impact, not of now
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wheel", range(6))
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_a_speed_that_is_not_finite_is_left_out_and_the_one_before_it_holds(wheel, bad):

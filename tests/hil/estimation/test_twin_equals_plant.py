@@ -23,6 +23,8 @@ from hil.runtime.loop import LockstepClock, Loop
 from hil.simulator.simulated_rig import build_simulated_rig
 from models.plant import Plant
 
+pytestmark = pytest.mark.slow
+
 # a wheel that is pressed in does not drive, and an arm has none
 STANDS = {"sim_sinkage", "sim_capture"}
 CONFIGS = sorted({path.stem for path in Path(next(iter(rig_configs.__path__))).glob("*.yaml")} - STANDS)
@@ -130,7 +132,6 @@ def check(run: Drive) -> None:
     "sim_walk",
     "sim_xu",
 )
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CONFIGS)
 def test_the_twin_of_each_shipped_config_drives_as_the_rig_does(name):
     config = load_config(name, IN_LOCKSTEP)
@@ -144,7 +145,6 @@ def test_the_twin_of_each_shipped_config_drives_as_the_rig_does(name):
 
 
 @pytest.mark.ci_cases("sim_juno-soil-8", "sim_normal_force-rigid--8")
-@pytest.mark.slow
 @pytest.mark.parametrize("pitch_deg", [-8, 8])
 @pytest.mark.parametrize("kind", ["soil", "firm", "rigid"])
 @pytest.mark.parametrize("name", ["sim_juno", "sim_normal_force"])
@@ -165,20 +165,17 @@ def test_the_twin_is_held_back_as_the_rig_is_where_the_pull_is_measured_exactly(
 
 
 @pytest.mark.ci_cases("soil-40", "rigid-80")
-@pytest.mark.slow
 @pytest.mark.parametrize("angle_deg", [40, 80])
 @pytest.mark.parametrize("kind", ["soil", "firm", "rigid"])
 def test_the_twin_meets_the_obstacle_as_the_rig_does(kind, angle_deg):
     check(drive("sim_impact", *SHORT, f"ground.kind={kind}", f"trial.angle_deg={angle_deg}"))
 
 
-@pytest.mark.slow
 def test_noise_of_the_wheel_speeds_does_not_shake_the_twins_loads_on_soil():
     run = drive("sim_impact", *SHORT, "plant.noise.speed_radps=0.005")
     assert run.after(1.0)[:, LOAD_ERROR].max() < 0.001 * run.twin.standing_N
 
 
-@pytest.mark.slow
 def test_on_rigid_ground_the_twin_takes_the_mean_of_noisy_wheel_speeds():
     noise_radps = 0.002
     run = drive("sim_impact", *SHORT, "ground.kind=rigid", f"plant.noise.speed_radps={noise_radps}")

@@ -53,6 +53,7 @@ def loads_after(rig, powered, seconds: float = 0.6):
     return ours, theirs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slope", SLOPES)
 def test_wheel_loads_of_the_twin_are_those_of_the_rig_whichever_valve_is_powered(slope):
     rig = rig_on(slope)

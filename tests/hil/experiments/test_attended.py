@@ -54,6 +54,7 @@ def test_nothing_is_armed_before_the_operator_asks(impact):
     assert (impact.record_sink.ticks["cut"] == 1).all()
 
 
+@pytest.mark.slow
 def test_armed_it_stands_until_the_operator_starts_it(impact):
     impact.ticks(400)
     assert impact.ticks(1000, Arm()) == ImpactState.ARMED
@@ -212,6 +213,7 @@ def test_an_arm_that_waits_for_the_sensors_is_forgotten_where_a_fault_is_cleared
     assert impact.ticks(1, Arm()) == ImpactState.ARMED
 
 
+@pytest.mark.slow
 def test_a_set_point_changes_the_speed_of_a_drive():
     drive = Attended("experiment=drive", "drive.steps=[{for_s: 60, speed_mps: 0.02}]")
     drive.ticks(400)

@@ -23,6 +23,8 @@ from models.statics import NoSteadyStateError, SteadyRover, spread_of, unevennes
 from models.wheel import RigidWheel
 from models.wheel.traction import moving_forces
 
+pytestmark = pytest.mark.slow
+
 GRAVITY = (0.0, 0.0, -9.81)
 LEVER_Nm = 207e3 * math.pi / 4.0 * 0.0381**2 * 0.25  # of a cylinder at its full pressure
 JOINTS = {"rcp": ("left_bogie", "right_bogie", "rear_bogie"), "rocker_bogie": ("left_bogie", "right_bogie")}
@@ -171,7 +173,6 @@ def test_the_best_is_that_of_an_independent_solution(number):
 
 @pytest.mark.ci_cases("6-537")
 @pytest.mark.parametrize(("roll_deg", "first_N"), [(0, 590), (3, 565), (6, 537), (12, 475)])
-@pytest.mark.slow
 def test_the_pull_at_which_a_wheel_lifts_is_that_of_an_independent_solution(roll_deg, first_N):
     """The pull grows until the other solution ends. There the two differ by what a wheel that leans over slides."""
     config = load_config("sim_normal_force", [f"ground.roll_deg={roll_deg}", f"rover.drawbar.pull_N={first_N - 60}"])

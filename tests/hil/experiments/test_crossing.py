@@ -114,6 +114,7 @@ def test_a_braked_rover_on_a_slope_stands_still_below_the_limit_of_friction_and_
     assert way_m < 1e-8 if stands else way_m > 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("speed_mps", [0.01, 0.12, 0.15, 1.0, 9.0])
 @pytest.mark.parametrize("ticks", range(100, 111))
 def test_a_drive_that_ends_because_all_axles_are_across_is_one_with_all_axles_across(speed_mps, ticks):

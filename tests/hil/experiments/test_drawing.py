@@ -51,6 +51,7 @@ def test_a_panel_whose_axis_goes_down_keeps_it():
     assert axes.get_ylim() == (5.5, -0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [1, 7])
 def test_a_legend_above_a_panel_lies_over_no_title(names):
     figure = new_figure(FigureForm(), (12.0, 6.0), (73.0, 45.0))
@@ -76,6 +77,7 @@ def test_a_figure_of_files_that_are_being_made_names_no_folder_that_will_not_be_
 STATES = "0=IDLE,1=RAMP,2=MEASURE,3=DONE"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", ["screen", "single"])
 def test_a_figure_says_of_which_run_it_is_names_its_phases_and_has_results_before_inputs(width):
     layout = Layout(WHEELS, (), (), loads=("cell",), load_cell=True, open_loop=True)

@@ -48,6 +48,7 @@ def test_way_and_means_are_those_of_the_ticks(there_and_back):
     np.testing.assert_allclose(first["normal_force_N"], moving["normal_force_N"][750:1500].mean(axis=0))
 
 
+@pytest.mark.slow
 def test_a_run_leaves_a_figure_and_a_record_that_replays(tmp_path):
     config = load_config("sim_impact", [*FAR, "drive.steps=[{for_s: 0.3, speed_mps: 0.02}]"])
     assert run_experiment(config, tmp_path, progress=lambda _: None).exit_code == 0

@@ -120,6 +120,7 @@ def test_a_wheel_speed_needs_no_instrument(tmp_path):
     assert replay(tmp_path).differences == []
 
 
+@pytest.mark.slow
 def test_gains_without_margins_are_not_armed():
     given = ["follow.loop.integral_per_s=40", "follow.profile=[[0, 0], [1, 0.05], [1.5, 0.05]]"]
     given += ["follow.window_from_s=0.5", "follow.window_s=0.5", "telemetry.endpoint=''"]

@@ -158,6 +158,7 @@ def test_each_panel_shows_another_thing_with_its_unit(whole):
     assert titled == PANELS
 
 
+@pytest.mark.slow
 def test_the_figure_says_its_peak_run_seed_date_and_that_it_is_simulated(drawn, whole):
     words = [text.get_text() for text in whole.texts]
     assert "peak 80.2 N" in words[0]
@@ -228,6 +229,7 @@ def test_a_recorded_gap_is_shown_as_it_is(drawn):
     assert "by the twin's speed" in panel(drawn(replace(full, tick=tick), ONSET), "Gap").get_title(loc="left")
 
 
+@pytest.mark.slow
 def test_both_axes_of_the_speeds_hold_all_of_their_lines(drawn):
     full = trial(META)
     full.tick["speed_mps"][:100], full.tick["wheel_speed_radps"][3000:] = 0.2, -1.5

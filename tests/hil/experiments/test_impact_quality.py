@@ -96,6 +96,7 @@ def test_there_is_a_trial_that_breaks_each_rule():
     assert set(BREAKS) == set(RULES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_trial_made_to_break_a_rule_is_refused_by_it_with_its_number(rule):
     verdict = judge(BREAKS[rule]())[rule]

@@ -36,6 +36,7 @@ def power(valve, seconds):
     return ["jog.wheels=[]", f"jog.valve={valve}", f"jog.seconds={seconds}"]
 
 
+@pytest.mark.slow
 def test_all_wheels_reach_the_speed_that_was_asked_for(tmp_path):
     outcome = run(tmp_path / "run", turn(-0.05, 1.0))
     assert outcome.exit_code == 0
@@ -46,6 +47,7 @@ def test_all_wheels_reach_the_speed_that_was_asked_for(tmp_path):
     assert (tick["cut"][tick["state"] != JogState.MOVE] == 1).all()
 
 
+@pytest.mark.slow
 def test_the_valve_asked_for_fills_its_chamber_and_no_other(tmp_path):
     outcome = run(tmp_path / "run", power("right_extend", 0.5))
     reached = outcome.summary["pressure_reached_kPa"]
@@ -54,6 +56,7 @@ def test_the_valve_asked_for_fills_its_chamber_and_no_other(tmp_path):
     assert list(reached.values()) == pytest.approx([0.0] * 3, abs=0.1)
 
 
+@pytest.mark.slow
 def test_the_joint_asked_for_turns_within_the_limits_and_no_other(tmp_path):
     asked = ["jog.wheels=[]", "jog.joint=front_left_walking", "jog.angle_deg=-3", "jog.seconds=1"]
     outcome = run(tmp_path / "run", asked, "servos={joints: {walking: {}}}")
@@ -75,6 +78,7 @@ def test_arming_that_is_refused_ends_with_status_three_and_moves_nothing(tmp_pat
     assert (read_trial(tmp_path / "run", trusted=True).tick["cut"] == 1).all()
 
 
+@pytest.mark.slow
 def test_a_wall_in_the_way_stops_it_with_status_one(tmp_path):
     outcome = run(tmp_path / "run", turn(0.07, 4.0), "trial.start_distance_m=0.03")
     assert outcome.exit_code == 1
@@ -83,6 +87,7 @@ def test_a_wall_in_the_way_stops_it_with_status_one(tmp_path):
     assert (tick["cut"][tick["impact"] == 1] == 1).all()
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_it_in_safe_with_its_record_closed(tmp_path, monkeypatch):
     decide, asked = JogExperiment.decide, []
 
@@ -103,6 +108,7 @@ def test_ctrl_c_ends_it_in_safe_with_its_record_closed(tmp_path, monkeypatch):
     assert (after["safe"] == 1).all()
 
 
+@pytest.mark.slow
 def test_its_record_replays_bit_for_bit(tmp_path):
     run(tmp_path / "run", power("left_extend", 0.1))
     assert replay(tmp_path / "run").differences == []

@@ -22,6 +22,8 @@ from hil.safety.equilibrium_checks import validity_checks
 from models.vehicle.step import step
 from models.wheel.kernels import normal_resultants
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 SHORT = ("drive.steps=[{for_s: 0.5, speed_mps: 0.05}]", "telemetry.endpoint=''")
 
 
@@ -32,7 +34,6 @@ def drive(tmp_path_factory):
     return folder, run_experiment(config, folder, progress=lambda _: None, figure=False).summary, config
 
 
-@pytest.mark.slow
 def test_a_drive_on_three_kinds_of_wheels_is_recorded_verified_and_replayed(drive):
     folder, summary, _ = drive
     assert summary["accepted"], summary["reasons"]
@@ -40,7 +41,6 @@ def test_a_drive_on_three_kinds_of_wheels_is_recorded_verified_and_replayed(driv
     assert replay(folder).differences == []
 
 
-@pytest.mark.slow
 def test_all_rims_move_at_one_speed_and_the_larger_wheels_turn_slower(drive):
     folder, _, config = drive
     tick = read_trial(folder, trusted=True).tick[400]
@@ -50,7 +50,6 @@ def test_all_rims_move_at_one_speed_and_the_larger_wheels_turn_slower(drive):
     assert tick["slip"] == pytest.approx(np.full(6, tick["slip"].mean()), abs=0.05)
 
 
-@pytest.mark.slow
 def test_at_rest_each_wheel_bears_what_the_soil_bears_under_a_wheel_of_its_kind_and_all_bear_the_weight():
     rig = Rig(load_config("sim_mixed_wheels"))
     rover, _, state = rig.nominal.build()
@@ -62,7 +61,6 @@ def test_at_rest_each_wheel_bears_what_the_soil_bears_under_a_wheel_of_its_kind_
     assert [one.variant for one in own[::2]] == ["crowned", "flexible", "exact"]
 
 
-@pytest.mark.slow
 def test_equal_wheels_by_rows_of_their_own_move_as_by_one_row_to_the_last_bit():
     rig = nominal_rig(load_config("sim_mixed_wheels", ["wheel.of={}"]))
     places = []
@@ -133,7 +131,6 @@ def test_front_wheels_that_differ_are_refused_before_an_obstacle_only(own):
     load_config("sim_mixed_wheels", [f"wheel.of={own}"])
 
 
-@pytest.mark.slow
 def test_an_imported_rover_of_two_radii_stands_on_all_its_wheels(tmp_path):
     wheel = '<cylinder radius="0.12" length="0.10"/>'
     source = Path(hil.__path__[0]).parent / "rig_configs" / "rovers" / "four_wheel_rocker.urdf"

@@ -107,6 +107,7 @@ def test_wheels_that_lift_do_not_count_as_support():
     assert math.isnan(found.stability_deg[0])
 
 
+@pytest.mark.slow
 def test_a_wheel_that_bears_within_50_ms_counts_as_support_and_one_that_hangs_for_longer_does_not():
     rig = Rig(load_config("sim_impact"))
     rows = rows_of(rig, 300)
@@ -118,6 +119,7 @@ def test_a_wheel_that_bears_within_50_ms_counts_as_support_and_one_that_hangs_fo
     assert np.isinf(found.friction_needed[252:]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", ["sim_impact", "sim_step", "sim_step_nonsmooth"])
 @pytest.mark.parametrize("share", [0.0, 0.75, 1.25, 20.0])
 def test_ticks_within_50_ms_of_a_hit_or_a_fall_are_left_out_on_every_ground(config, share):

@@ -19,6 +19,8 @@ from hil.recording import read_trial
 from hil.simulator.simulated_rig import build_plant
 from models.statics import spread_of
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 QUIET = ("telemetry.endpoint=''",)
 TWO = "cylinders.joints=[left_bogie, right_bogie]"
 SHORT = "normal_force.steps=[{for_s: 4, mode: passive}, {for_s: 5, mode: uniform}]"
@@ -90,7 +92,6 @@ def test_the_loads_of_all_who_know_them_are_in_the_summary(three):
     assert three.summary["loads_from"] == "ground_truth"
 
 
-@pytest.mark.slow
 def test_on_off_valves_with_the_lines_as_they_are_reach_the_best_within_three_seconds():
     summary = run(load_config("sim_normal_force", [*QUIET, SHORT, "cylinders.regulators=none"])).summary
     found = summary["normal_force"]
@@ -101,7 +102,6 @@ def test_on_off_valves_with_the_lines_as_they_are_reach_the_best_within_three_se
 
 
 @pytest.mark.ci_cases("rear_left")
-@pytest.mark.slow
 @pytest.mark.parametrize("wheel", ["rear_left", "rear_right"])
 def test_a_wheel_made_light_stays_within_the_limit_that_it_is_aimed_at(wheel):
     """Twin and plant differ by 5 % in mass and 10 % in soil; the cylinders' friction is another 8 N."""
@@ -119,7 +119,6 @@ EXACT = (
 
 
 @pytest.mark.ci_cases("three")
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("joints", "best"),
     [(("left_bogie", "right_bogie", "rear_bogie"), 0.146), (("rear_bogie",), 0.630)],
@@ -136,7 +135,6 @@ def test_the_controller_goes_to_the_best_spread_where_twin_and_plant_are_equal(j
         assert uniform["torque_Nm"] == pytest.approx([-59.0], abs=0.1)
 
 
-@pytest.mark.slow
 def test_max_traction_finds_less_slip_than_uniform_and_stays_there():
     steps = "normal_force.steps=[{{for_s: 0.5, mode: passive}}, {{for_s: 3.5, mode: {}}}]"
     slips, changes, torques = {}, {}, {}
@@ -181,7 +179,6 @@ def test_a_step_of_a_fifth_of_a_share_settles_in_two_seconds_without_much_oversh
     assert summary["normal_force"]["switchings_per_s"] < 5.0
 
 
-@pytest.mark.slow
 def test_an_operator_changes_the_goal_and_the_run_is_replayed_bit_for_bit(tmp_path, monkeypatch):
     steps = "normal_force.steps=[{for_s: 0.5, mode: passive}, {for_s: 1.2, mode: uniform}]"
     config, asked = load_config("sim_normal_force", [*QUIET, steps]), SetLoads("hold")

@@ -30,6 +30,7 @@ def checks_of(config, *overrides):
     return {check.item: check for check in impact_checks(Rig(load_config(config, overrides)))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TRIALS)
 def test_the_predicted_force_is_over_that_of_the_trial_and_less_than_2_2_times_as_large(name):
     config = load_config("sim_impact", [*SHORT, *TRIALS[name]])

@@ -34,6 +34,7 @@ def unknown(summary):
     return summary.keys() - {key for one in (*DECLARED[summary["experiment"]], *EVERY_RUN) for key in one.keys}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DECLARED)
 def test_every_key_of_a_summary_is_declared(name, monkeypatch):
     """A run that is not armed has all keys of the others, most of them null."""

@@ -73,6 +73,7 @@ def test_held_rows_are_reached_by_a_ramp_that_the_limiter_need_not_clamp():
     assert outcome.ticks["clamped"][-1] == 0
 
 
+@pytest.mark.slow
 def test_valves_are_held_between_rows_and_without_speeds_the_drives_stay_cut():
     far = ("experiment=stimulus",)
     outcome, rows = played(VALVES, *far, source="sim_impact")
@@ -85,6 +86,7 @@ def test_valves_are_held_between_rows_and_without_speeds_the_drives_stay_cut():
     assert outcome.summary["error_rms_mps"] is None
 
 
+@pytest.mark.slow
 def test_a_run_leaves_a_figure_and_a_record_that_replays(tmp_path):
     assert run_experiment(config_of(STEPS), tmp_path, progress=lambda _: None).exit_code == 0
     assert (tmp_path / "stimulus.png").stat().st_size > 10_000

@@ -164,6 +164,7 @@ def test_where_nothing_was_hit_there_is_none(refused):
     assert [reason[:27] for reason in summary["reasons"]] == ["not armed: sensor top bias "]
 
 
+@pytest.mark.slow
 def test_a_stop_before_anything_moved_is_none_too_and_says_why(tmp_path):
     summary = Run(tmp_path, stop="E-stop").summary()
     assert {key for key in KEYS if summary[key] is None} == OF_A_HIT | OF_REAL_TIME

@@ -50,6 +50,7 @@ def test_the_slip_that_was_wanted_is_reached_and_the_pull_measured(drawbar):
     assert 300.0 < summary["pull_N"] < 450.0  # the twin has no say in it
 
 
+@pytest.mark.slow
 def test_a_slip_that_was_not_reached_is_not_accepted():
     config = load_config("sim_drawbar", [*SHORT, "drawbar.largest_N=50"])
     summary = run(config).summary
@@ -57,6 +58,7 @@ def test_a_slip_that_was_not_reached_is_not_accepted():
     assert any(reason.startswith("slip is 0.0") and "allowed: 0.17 to 0.23" in reason for reason in summary["reasons"])
 
 
+@pytest.mark.slow
 def test_a_rover_climbs_if_its_slip_stays_under_the_limit():
     level = [QUIET, "experiment=slope", "slope.duty=0.45", "slope.settle_s=0.5", "slope.measure_s=0.5"]
     climbs = run(load_config("sim_drawbar", level)).summary
@@ -68,6 +70,7 @@ def test_a_rover_climbs_if_its_slip_stays_under_the_limit():
     assert not slips["climbed"]
 
 
+@pytest.mark.slow
 def test_a_run_leaves_a_figure_and_a_record_that_replays(tmp_path):
     config = load_config("sim_drawbar", ["telemetry.endpoint=''", "drawbar.settle_s=0.2", "drawbar.measure_s=0.2"])
     assert run_experiment(config, tmp_path, progress=lambda _: None).exit_code == 0
@@ -79,6 +82,7 @@ def test_a_run_leaves_a_figure_and_a_record_that_replays(tmp_path):
 WITHOUT_CELL = ("loads=null", "drawbar.modes=[passive]")
 
 
+@pytest.mark.slow
 def test_loads_that_follow_from_a_pull_which_nobody_measures_are_not_known(tmp_path):
     """The winch moves them by half of their mean; the rover twin would be right about none."""
     config = load_config("sim_drawbar", [*SHORT, *WITHOUT_CELL])
@@ -91,6 +95,7 @@ def test_loads_that_follow_from_a_pull_which_nobody_measures_are_not_known(tmp_p
         assert np.isnan(tick[field]).all(), field
 
 
+@pytest.mark.slow
 def test_leg_sensors_measure_the_loads_whatever_pulls():
     config = load_config("sim_drawbar", [*SHORT, "loads={leg_sensors: {}}", "drawbar.modes=[passive]"])
     summary = run(config).summary

@@ -11,6 +11,7 @@ from scipy.stats import t
 from hil.experiments.summary import student, window_mean
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("memory", "count"), [(0.0, 200), (0.9, 400), (0.98, 2000)])
 def test_the_interval_holds_the_mean_in_95_of_100_series(memory, count):
     """Autoregressive series of order 1 with mean 3; the standard deviation of a coverage of 95 % in 600 is 0.9 %."""

@@ -39,6 +39,7 @@ def test_gravity_is_that_of_the_config_in_the_twin():
     assert np.abs(state.ground.sinkage - 0.021).max() < 0.004
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "settings", "key"),
     [

@@ -125,6 +125,7 @@ def test_what_was_asked_before_the_loop_read_waits_for_it(memory):
     assert SharedOperator(memory.commands).read() == ()
 
 
+@pytest.mark.slow
 def test_commands_through_the_ring_are_recorded_and_replayed_bit_for_bit(memory, tmp_path):
     short = (
         "trial.start_distance_m=0.03",

@@ -71,6 +71,7 @@ def test_commands_are_taken_in_once_and_in_order():
     assert queue.read() == ()
 
 
+@pytest.mark.slow
 def test_nothing_asked_leaves_no_event():
     short = ["trial.start_distance_m=0.03", "trial.ramp_s=0.2", "trial.settle_s=0.5", "record.after_s=0.5"]
     events = run(load_config("sim_impact", short)).events

@@ -47,6 +47,7 @@ def encoded(session, sequence, command):
     return msgspec.json.encode(Request(session, sequence, command))
 
 
+@pytest.mark.slow
 def test_forged_requests_change_nothing(gate, console, rng):
     """No key, a wrong key, the code of another message; random bytes."""
     other = Seal(rng.randbytes(32), "request")
@@ -78,6 +79,7 @@ def test_mutated_requests_change_nothing(gate, console, rng):
     assert gate.refused["not_authenticated"] == EACH
 
 
+@pytest.mark.slow
 def test_replayed_requests_change_nothing(gate, console, rng):
     """Recorded from the console in this session and in an earlier one, stops among them."""
     earlier = [console.requests.closed(encoded("0" * 32, number, rng.choice(COMMANDS[:-1]))) for number in range(500)]
@@ -92,6 +94,7 @@ def test_replayed_requests_change_nothing(gate, console, rng):
     assert gate.refused["replayed"] + gate.refused["no_session"] == EACH
 
 
+@pytest.mark.slow
 def test_oversized_requests_change_nothing(gate, console, rng):
     """With a valid key and a command that would be obeyed, were it shorter."""
     spaces = b" " * MOST_REQUEST_BYTES
@@ -101,6 +104,7 @@ def test_oversized_requests_change_nothing(gate, console, rng):
     assert gate.refused["too_long"] == EACH
 
 
+@pytest.mark.slow
 def test_commands_without_the_lease_change_nothing_and_stops_among_them_work(gate, console, client, sink, rng):
     """A valid key; well formed, of a wrong form, or with fields that are not known."""
     other, stops, now_ns = client("other"), 0, 0

@@ -215,6 +215,7 @@ def test_closed_publisher_is_silent_and_closes_twice(publisher):
     publisher.event(event_row(1, "x", 0, 0))
 
 
+@pytest.mark.slow
 def test_viewer_that_never_reads_blocks_nothing():
     with Publisher(ANY, 1000.0, 1000.0, WALL, LAYOUT) as publisher, viewer(publisher) as socket:
         for tick in range(20_000):  # far more than all queues hold

@@ -51,6 +51,7 @@ def gone(process):
     return not Path(f"/proc/{lifecycle}").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "said"),
     [

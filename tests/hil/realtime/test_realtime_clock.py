@@ -44,6 +44,7 @@ class Machine:
 durations = st.one_of(st.integers(0, 2 * MS), st.integers(0, 300 * MS), st.sampled_from([MS, 10 * MS, 20 * MS]))
 
 
+@pytest.mark.slow
 @given(
     rate_hz=st.sampled_from([100, 500, 999, 1000, 1024, 3000, 4000]),
     story=st.lists(st.tuples(durations, durations), min_size=1, max_size=60),
@@ -262,6 +263,7 @@ def test_steps_of_the_wall_clock_change_nothing(monkeypatch):
     assert set(used) <= {(time.CLOCK_MONOTONIC, 1)}  # 1: TIMER_ABSTIME
 
 
+@pytest.mark.slow
 def test_ticking_leaves_no_memory_behind():
     machine = Machine(0)
     clock = machine.clock()

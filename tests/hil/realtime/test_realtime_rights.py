@@ -88,6 +88,7 @@ def state():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fails", [False, True])
 def test_everything_is_given_back_also_after_an_exception(fails):
     gc.unfreeze()  # what the collection of the tests froze
@@ -110,6 +111,7 @@ def test_everything_is_given_back_also_after_an_exception(fails):
         assert "VmLck:\t       0 kB" in file.read()
 
 
+@pytest.mark.slow
 def test_what_was_frozen_before_stays_frozen_and_is_not_searched(monkeypatch):
     if not gc.get_freeze_count():
         gc.freeze()

@@ -46,6 +46,7 @@ def put_on_a_realtime_clock(rig) -> None:
     rig.loop.clock = RealtimeClock(1000, now=lambda: now_ns[0], sleep_until=sleep_until)
 
 
+@pytest.mark.slow
 def test_a_realtime_trial_that_loses_no_tick_is_the_lockstep_trial(tmp_path) -> None:
     real, lock = run(tmp_path / "realtime", put_on_a_realtime_clock), run(tmp_path / "lockstep")
     assert real.exit_code == lock.exit_code == 0

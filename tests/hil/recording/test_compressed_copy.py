@@ -74,6 +74,7 @@ def test_rows_are_on_disk_uncompressed_while_the_run_goes_on(tmp_path, daq):
             assert not file["tick"].id.get_create_plist().get_nfilters()
 
 
+@pytest.mark.slow
 def test_compressed_and_uncompressed_the_content_has_one_digest(tmp_path, daq, monkeypatch):
     with recorder(tmp_path / "compressed.h5") as record:
         fill(record, daq)
@@ -90,6 +91,7 @@ def no_room(*_):
     raise RuntimeError("Unable to write (file write failed: errno = 28, 'No space left on device')")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [0, 3, 8])
 def test_a_disk_without_room_for_the_copy_leaves_the_record_whole_and_uncompressed(tmp_path, daq, monkeypatch, after):
     put, left = sample_writer.append, [None] * after
@@ -165,6 +167,7 @@ def test_a_writer_killed_while_it_closes_the_record_loses_no_row(tmp_path, daq, 
     assert (trial.daq_t_ns.tobytes(), trial.raw.tobytes()) == (t_ns.tobytes(), volts.tobytes())
 
 
+@pytest.mark.slow
 def test_a_record_of_the_first_format_is_read(tmp_path, daq, monkeypatch):
     monkeypatch.setattr(sample_writer, "append", no_room)
     with recorder(tmp_path) as record:

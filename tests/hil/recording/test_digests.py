@@ -57,6 +57,7 @@ def test_the_digest_of_a_trusted_record_that_does_not_say_it_is_computed(record)
     assert read_digests(record, trusted=True).content == content
 
 
+@pytest.mark.slow
 def test_another_time_of_day_is_another_file_of_the_same_content(record, tmp_path_factory):
     other = make(tmp_path_factory.mktemp("other"), META | {"wall_time": "2027-01-01T00:00:00Z"})
     assert read_digests(other).content == read_digests(record).content
@@ -99,6 +100,7 @@ def test_what_ticks_took_and_the_time_of_day_are_no_content(record):
         assert child_reader.content_sha256(file) == before
 
 
+@pytest.mark.slow
 def test_pieces_of_any_size_give_the_same_digest(record, monkeypatch):
     found = read_digests(record).content
     for size in (1, 1000, 2**30):

@@ -10,6 +10,8 @@ import pytest
 
 from hil.recording import read_trial
 
+pytestmark = pytest.mark.slow
+
 WRITER = """
 import sys
 from pathlib import Path

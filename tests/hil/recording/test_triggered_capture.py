@@ -19,6 +19,7 @@ def recorder(path, **more):
     return RecordWriter(path, **({"meta": {}, "layout": LAYOUT, "rates_hz": {"daq": RATE}, "before_s": 0.5} | more))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 7, 30, 1500, 60_000])
 def test_burst_holds_every_sample_from_half_a_second_before(tmp_path, size, daq):
     t_ns, volts = daq.samples(2.0 if size == 1 else 5.0)
@@ -31,6 +32,7 @@ def test_burst_holds_every_sample_from_half_a_second_before(tmp_path, size, daq)
     np.testing.assert_array_equal(trial.raw, volts[expected])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trigger_delay_ns", [0, 1_000_000, 200_000_000])
 def test_late_trigger_costs_no_sample(tmp_path, trigger_delay_ns, daq):
     t_ns, volts = daq.samples(4.5)

@@ -43,6 +43,7 @@ def times(tick, work_ns, plant_ns):
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate_hz", [100, 1000, 4000])
 @pytest.mark.parametrize("flush_ns", [1, 40_000_000, 10 * S])
 def test_no_tick_is_lost_whatever_rate_and_flush(tmp_path, rate_hz, flush_ns):
@@ -89,6 +90,7 @@ def test_row_of_another_kind_is_refused(tmp_path):
                 record.tick(row)
 
 
+@pytest.mark.slow
 def test_ticks_are_on_disk_after_the_flush_interval_once_the_tick_that_ends_it_has_been_timed(tmp_path):
     on_disk = []
     with recorder(tmp_path) as record:
@@ -136,6 +138,7 @@ def test_no_type_in_the_file_has_a_variable_length(tmp_path):
         file.visititems(fixed)
 
 
+@pytest.mark.slow
 def test_identical_inputs_give_identical_records(tmp_path, daq):
     t_ns, volts = daq.samples(2.0)
     for name, work in (("a", 5), ("b", 9)):

@@ -28,6 +28,7 @@ def wrong_speeds(folder, *settings, factor=1.02):
     return disturbed.run()
 
 
+@pytest.mark.slow
 def test_a_wrong_wheel_speed_leads_to_safe_in_the_tick_that_notices_it_and_a_replay_does_the_same(tmp_path):
     result = wrong_speeds(tmp_path, "residuals.reaction=safe")
     (fault,) = result.faults
@@ -40,10 +41,12 @@ def test_a_wrong_wheel_speed_leads_to_safe_in_the_tick_that_notices_it_and_a_rep
     assert done.differences == []
 
 
+@pytest.mark.slow
 def test_where_the_config_only_marks_the_run_goes_on(tmp_path):
     assert not len(wrong_speeds(tmp_path).faults)
 
 
+@pytest.mark.slow
 def test_a_good_run_stays_out_of_safe(tmp_path):
     result = wrong_speeds(tmp_path, "residuals.reaction=safe", factor=1.0)
     assert not len(result.faults)

@@ -16,6 +16,7 @@ QUIET = "telemetry.endpoint=''"
 PLAIN = "residuals.calibration=null"
 
 
+@pytest.mark.slow
 def test_a_good_run_of_a_shipped_config_is_judged_and_accepted(impact):
     result = run(load_config("sim_impact", [QUIET], seed=77))
     assert (result.summary["accepted"], result.summary["reasons"]) == (True, [])
@@ -25,6 +26,7 @@ def test_a_good_run_of_a_shipped_config_is_judged_and_accepted(impact):
     assert all(one["ok"] for one in residuals["values"])
 
 
+@pytest.mark.slow
 def test_a_run_with_a_sensor_of_half_its_gain_is_marked_in_summary_and_events():
     result = run(load_config("sim_impact", [QUIET, "plant.spread.sensitivity=0.2"], seed=3))
     assert not result.summary["accepted"]
@@ -39,6 +41,7 @@ def test_a_run_with_a_sensor_of_half_its_gain_is_marked_in_summary_and_events():
     assert result.exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_run_of_another_trial_is_not_judged_and_says_so():
     result = run(load_config("sim_impact", [QUIET, "trial.angle_deg=75"]))
     assert result.summary["accepted"]

@@ -49,6 +49,7 @@ def test_a_good_run_has_no_mark(impact, loads):
         ("way_to_impact", "sum", lambda volts, rate: late(volts, rate // 20)),
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_a_wrong_force_is_shown_by_its_residual(impact, residual, element, volts):
     found = marked(impact.evidence(volts=volts(impact.volts, impact.config.daq.rate_hz)))
     assert found[residual] in element.split(" or ")

@@ -24,6 +24,7 @@ def refused(config: str, *overrides: str) -> dict[str, str]:
     return {one.item: str(one) for one in predicted(load_config(config, overrides)) if not one.ok}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped_configs())
 def test_every_shipped_config_passes(name):
     config = load_config(name)
@@ -46,6 +47,7 @@ def test_a_wheel_that_would_lift_is_named_with_what_loads_the_rover():
     assert "rover.payload.mass_kg (200)" in found["least wheel load"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop_deg", [30, 20])
 def test_a_joint_beyond_its_stop_is_named_with_its_key(stop_deg):
     found = refused(

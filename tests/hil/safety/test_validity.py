@@ -19,6 +19,7 @@ def found(name: str, *overrides: str) -> dict[str, tuple[bool, str, str]]:
     return {one.item: (one.ok, one.found, one.allowed) for one in validity_checks(Rig(load_config(name, overrides)))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped_configs())
 def test_every_shipped_rover_stands_within_its_models(name):
     assert all(ok for ok, *_ in found(name).values())

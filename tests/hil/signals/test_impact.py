@@ -79,6 +79,7 @@ def test_peak_impulse_and_times_of_a_known_impact_are_recovered(ringing):
     assert ringing.hits == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length_s", [0.0015, 0.003, 0.008, 0.03, 0.15])
 def test_peak_of_a_short_contact_is_as_near_the_truth_as_that_of_a_long_one(length_s):
     impact = measured(read(through_shield(half_sine(300.0, length_s))))

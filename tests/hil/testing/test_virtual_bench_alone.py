@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import sys
 sys.modules |= {"grpc": None, "nidaqmx": None}
@@ -12,6 +14,7 @@ with hil.testing.VirtualBench() as bench, hil.testing.roboclaw(bench=bench) as d
 """
 
 
+@pytest.mark.slow
 def test_serial_devices_in_virtual_time_need_no_package_of_an_extra():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
     assert done.stdout == "115200\n", done.stderr

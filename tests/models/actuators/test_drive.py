@@ -56,6 +56,7 @@ def test_drives_start_cut():
     assert not torques.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [0.0, -5.0, 8.0])
 def test_servo_reaches_the_set_speed_under_load(load):
     axle = Axle(FREE, set_speed=0.4)
@@ -93,6 +94,7 @@ def test_torque_stays_within_its_limit_and_the_limit_sets_the_acceleration(sign)
     assert speeds[-1] == pytest.approx(sign * 40.0 / INERTIA * 0.2, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_at_its_limit_the_drive_does_not_wind_up():
     axle = Axle(FREE, set_speed=3.0)
     axle.run(5.0, load=-100.0)  # the load drags it backwards
@@ -186,6 +188,7 @@ def by_duty(duty: float, drive: Drive = BY_DUTY, **start) -> Axle:
     return axle
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("duty", [1.0, 0.4, -0.6])
 def test_a_free_motor_reaches_that_share_of_its_no_load_speed(duty):
     axle = by_duty(duty)
@@ -200,6 +203,7 @@ def test_a_motor_holds_a_load_at_the_speed_of_its_characteristic():
     assert torques[-1] == pytest.approx(6.0, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_motor_starts_as_its_differential_equation_says():
     # J w' = stall (duty - w / no_load): exponential with J no_load / stall
     axle, duty = by_duty(0.8), 0.8

@@ -133,6 +133,7 @@ def moved(made: Linkage, load, *, steps: int, dt: float, speed: float = 0.0):
     return np.array(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dt", [1e-4, 5e-4])
 def test_friction_holds_a_load_below_its_static_limit_for_as_long_as_one_waits(dt):
     held = 0.9 * RUBBING.static
@@ -181,6 +182,7 @@ def test_a_mass_dragged_slowly_by_a_spring_sticks_and_slips_and_does_not_when_dr
     assert stops_in(0.1, 1.0) <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("speed", [0.2, -0.2])
 def test_the_ends_of_the_stroke_stop_the_piston(speed):
     rows = moved(PINS, lambda *_: 236.0 * np.sign(speed), steps=15000, dt=1e-4, speed=speed)

@@ -137,6 +137,7 @@ STEEL = make_compliant_ground(make_law("kelvin_voigt", 1e9, damping=0.0))
 STICKY = make_compliant_ground(make_law("kelvin_voigt", 1e8, damping=1e6))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("compliant", "dt"), [(LINEAR, 1e-3), (NONLINEAR, 1e-3), (STEEL, 1e-4), (STICKY, 1e-4)])
 def test_a_rover_comes_to_rest_bearing_its_weight(compliant, dt):
     run = Run(compliant)
@@ -181,6 +182,7 @@ def peak_force(compliant, angle_deg: float, dt: float = 1e-4) -> float:
     return peak
 
 
+@pytest.mark.slow
 def test_stiffer_ground_moves_the_peak_force_from_that_without_ground_to_that_on_rigid_ground():
     """MacMahon 2016 5.5, fig. 5-12: at 90 degrees, from sqrt(2 T_c k) without ground to that of the plateau, at 60."""
     q, v = ROVER.neutral(), np.zeros(ROVER.nv)

@@ -53,6 +53,7 @@ def test_apart_there_is_no_force_at_any_rate(name, depth, rate, damping):
     st.sampled_from(list(LAWS)), st.floats(0.0, 0.1), st.floats(-100.0, 100.0), st.floats(0.0, 1.0),
     st.floats(0.0, 1.0), st.floats(0.0, 1e6), st.sampled_from([1.0, 1.5, 2.0]),
 )  # fmt: skip
+@pytest.mark.slow
 def test_no_law_pulls_and_all_stay_finite(name, depth, rate, onset, restitution, damping, exponent):
     force = law_force(law(name, 1e5, exponent, restitution, damping), depth, rate, onset)
     assert force >= 0.0

@@ -16,6 +16,8 @@ from models.contact.obstacle import Obstacle, make_contact, push_obstacle
 from models.rover import rcp
 from models.rover.dynamics import fill_bias, make_work, place_bodies
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 ROVER = rcp()
 RADIUS, FRONT_X = 0.175, 0.5349
 LEFT, RIGHT = 0, 1

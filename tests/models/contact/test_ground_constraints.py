@@ -23,6 +23,8 @@ from models.rover.dynamics import fill_bias, fill_mass_matrix, make_work, place_
 from models.rover.factor import factorise, solve
 from models.vehicle import move
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 ROVER = rcp()
 WHEELS = ROVER.wheel_names
 SPEED, RADIUS = 0.07, 0.175

@@ -100,6 +100,7 @@ def test_forward_momentum_changes_by_the_sum_of_the_pulls(bench):
     assert change == pytest.approx(impulse, rel=0.02)
 
 
+@pytest.mark.slow
 def test_motor_work_becomes_energy_and_what_slip_and_compaction_take(bench):
     """Losses worked out from RigidWheel, sinkage and speeds alone; damping and gear friction off."""
     where = bench.vehicle(damping=0.0, slip_speed=1e-3, drive=bench.free)
@@ -216,6 +217,7 @@ def test_over_the_friction_angle_it_slides(bench):
     assert motion.q[0] - before > 0.1
 
 
+@pytest.mark.slow
 def test_traction_does_not_jump_where_wheels_stop_and_turn_back(bench):
     where = bench.vehicle()
     motion = bench.driving(where, 1.0, speed=0.3)

@@ -14,6 +14,8 @@ from models.rover import rcp
 from models.rover.dynamics import fill_bias, make_work, place_bodies
 from models.vehicle.ledger import _note_plate, make_ledger
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 ROVER = rcp()
 GROUSED = ROVER.with_grousers(0.01)
 RADIUS, FRONT_X, HALF_TRACK, WIDTH = 0.175, 0.5349, 0.4552, 0.12

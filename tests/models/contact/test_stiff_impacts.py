@@ -12,6 +12,8 @@ from models.contact.obstacle import Obstacle
 from models.impact import effective_kinetic_energy
 from models.vehicle import make_vehicle_state, run
 
+pytestmark = pytest.mark.slow
+
 SPEED, ASKED, HEIGHT = 0.07, 0.6, 10.0
 # stiffness [N/m] and the step [s] at which it has to run
 STIFF = [(1e6, 1e-4), (1e9, 1e-5)]
@@ -96,7 +98,6 @@ def test_an_impact_costs_t_c_times_what_the_restitution_takes(bench, name, angle
 
 
 @pytest.mark.ci_cases("hunt_crossley")
-@pytest.mark.slow
 @pytest.mark.parametrize(("k", "dt"), STIFF)
 @pytest.mark.parametrize("name", LAWS)
 def test_on_soil_and_with_friction_it_stays_bounded_and_only_loses_energy(bench, name, k, dt):

@@ -199,6 +199,7 @@ def test_rows_at_a_small_angle_are_still_two():
     assert effective_kinetic_energy(np.eye(3), rows, [1.0, 1.0, 1.0]) == pytest.approx(1.0, rel=1e-6)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(problems())
 def test_projectors_are_orthogonal_in_the_mass_metric_and_split_the_energy(drawn):

@@ -42,6 +42,7 @@ def by_differences(rover, q, v, angle, wheels, on_ground, h=1e-4):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", ["locked", "walking", "coupled"])
 @pytest.mark.parametrize(

@@ -72,6 +72,7 @@ def test_without_ground_the_peak_goes_with_the_root_of_the_stiffness_and_with_th
     assert force_over_speed(parameters) == pytest.approx([3032.0] * 3, rel=0.002)
 
 
+@pytest.mark.slow
 def test_the_soils_drag_is_what_raises_the_exponent_and_lowers_the_peak():
     soil, little_drag = rig(), rig("soil.rebound=1.0")
     assert exponent(soil) > 0.55
@@ -94,6 +95,7 @@ def test_without_an_obstacle_the_soil_takes_a_third_of_the_speed_in_20_ms_after_
     assert speeds == pytest.approx([0.068, 0.043, 0.021], abs=5e-4)
 
 
+@pytest.mark.slow
 def test_the_drags_of_soil_and_gears_are_what_bends_force_over_speed():
     bent = force_over_speed(rig())
     assert bent[2] / bent[0] > 1.3
@@ -113,6 +115,7 @@ def test_one_mass_gives_the_peak_without_ground_and_on_smooth_firm_ground():
         assert peak(parameters)[0] == pytest.approx(expected, rel=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stiffness", [2e4, 5.5e4, 4e5])
 def test_one_mass_with_the_compaction_resistance_bounds_the_peak_on_soil(stiffness):
     """Nothing is fitted: the drag is Bekker's closed form, the masses those of T_c."""
@@ -145,6 +148,7 @@ def test_the_laws_own_peak_is_that_of_a_drop_test(restitution):
     assert dropped == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_the_laws_own_peak_has_its_least_between_the_restitutions_and_a_trial_follows_it():
     """159, 156, 160 N on soil: the law alone gives the same fall and rise."""
     alone = [peak_over_elastic(1.5 * (1.0 - e)) for e in (0.3, 0.6, 0.9)]

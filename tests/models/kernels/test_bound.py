@@ -15,6 +15,8 @@ from models.kernels.bound import BoundApart, BoundArguments, call_at, unpack
 from models.kernels.compiled import kernel
 from models.vehicle import Scene, address_of_run, run, run_bound
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 
 @pytest.fixture
 def pair(bench):

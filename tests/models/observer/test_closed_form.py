@@ -45,6 +45,8 @@ from tests.models.observer.straight_drive import (
 )
 from tests.models.observer.true_readings import imu_reading, moved, pose_reading
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 DT = STEP_NS * 1e-9
 
 

@@ -10,6 +10,8 @@ from models.observer.ring import begin, close_step, refresh, shake
 from tests.models.observer.straight_drive import STEP_NS, Filter, observer, row_at
 from tests.models.observer.true_readings import imu_reading, joints_reading, pose_reading
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 STEPS = 60
 RATES = {MOTION: 10_000_000, IMU: 3_000_000, JOINTS: 14_000_000}  # periods [ns]
 DELAYS = {MOTION: 47_000_000, IMU: 4_000_000, JOINTS: 21_000_000}
@@ -91,7 +93,6 @@ def test_a_reading_older_than_the_filter_remembers_is_dropped_and_counted():
     np.testing.assert_array_equal(tested.observer.now.x, before)
 
 
-@pytest.mark.slow
 def test_nothing_drifts_while_the_twin_stands():
     o, standing = observer(), row_at(0.0, speed=0.0, slip=0.0)
     begin(o, 0, standing)

@@ -28,6 +28,8 @@ from models.observer.model import (
 from tests.models.observer.straight_drive import STEP_NS, Filter, row_at
 from tests.models.observer.true_readings import imu_reading, joints_reading, pose_reading
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 NONE = np.zeros(STATES)
 Spoil = Callable[[np.ndarray, int], np.ndarray]
 

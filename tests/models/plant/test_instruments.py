@@ -15,6 +15,8 @@ from models.plant.instruments import KEPT, InstrumentOnRig, InstrumentParameters
 from models.plant.motion_history import BY_WHEEL, SPEED, TIME, YAW, turns
 from models.plant.plant import Plant
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 MS = 1_000_000
 TURNS = (0.1, -0.2, 0.7)
 

@@ -86,6 +86,7 @@ def test_however_far_it_strays_it_starts_before_the_obstacle(nominal):
 LEAPS = st.lists(st.integers(1, 20_000_000), min_size=1, max_size=12)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(leaps=LEAPS, rate_hz=st.sampled_from([10_000, 30_000, 44_100, 51_200, 99_999]))
 def test_samples_follow_time_however_it_is_cut_into_leaps(make, leaps, rate_hz):
@@ -98,6 +99,7 @@ def test_samples_follow_time_however_it_is_cut_into_leaps(make, leaps, rate_hz):
     assert plant.t_ns == sum(leaps)
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(ends=st.lists(st.integers(1, 399), unique=True, max_size=20).map(sorted))
 def test_the_same_samples_come_whatever_the_ticks_are(make, hit, ends):

@@ -13,6 +13,8 @@ from hil.config.model_parameters import nominal_rig, spread
 from models.impact import effective_kinetic_energy
 from models.plant import Plant, Spread, WheelKind
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 S = 1_000_000_000
 DRIVING = (0.4,) * 6
 BOTH_EXTEND = ((True, False), (True, False))

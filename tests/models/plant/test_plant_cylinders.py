@@ -12,6 +12,8 @@ from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
 from models.plant import Plant, Spread
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 MS = 1_000_000
 OFF = ((False, False),) * 3
 EACH = ((True, False), (False, True), (True, False))
@@ -57,7 +59,6 @@ def test_the_cylinders_push_with_their_regulators_pressures_and_let_go_when_the_
     assert np.abs(plant._state.cylinders.torque).max() < 0.1
 
 
-@pytest.mark.slow
 def test_the_balance_of_energies_closes(rig):
     plant = make(rig)
     begin = plant.energies()
@@ -71,7 +72,6 @@ def test_the_balance_of_energies_closes(rig):
     assert abs(end.residue(begin)) < 0.01 * (abs(end.cylinders) + end.drives)
 
 
-@pytest.mark.slow
 def test_without_friction_the_work_of_the_cylinders_is_force_times_the_way_of_each_piston(rig):
     plant = make(replace(rig, linkage=rig.linkage._replace(static=0.0, coulomb=0.0, viscous=0.0)))
     places = [7 + plant.rover.tree_joint_names.index(joint) for joint in rig.cylinder_joints]

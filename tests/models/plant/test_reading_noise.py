@@ -9,6 +9,8 @@ from hil.config import load_config
 from hil.config.rig import Rig
 from hil.simulator.simulated_rig import build_simulated_rig
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 PRESSURE_PA, SPEED_RADPS = 800.0, 0.004
 
 

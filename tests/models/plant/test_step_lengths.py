@@ -85,6 +85,7 @@ def test_stiff_soil_gets_no_longer_steps_than_half_of_what_it_can_be_integrated_
     assert BRIEF < damped.step_lengths.steady < STEADY
 
 
+@pytest.mark.slow
 def test_the_way_of_a_standing_start_hardly_depends_on_the_steps(plant):
     ways = []
     for step_ns in (10_000, 100_000, 1_000_000):

@@ -15,6 +15,8 @@ from hil.simulator.simulated_rig import build_plant
 from models.plant import Plant, Veer
 from models.sensors.disturbance import make_snap_back, snapped
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 S = 1_000_000_000
 FRONT, HALF_TRACK = 0.5349, 0.4552
 STARBOARD = 1

@@ -20,6 +20,8 @@ from models.rover.tree import Body, Joint, Tree
 from models.vehicle import VehicleModel, make_vehicle_state, run
 from models.wheel import RigidWheel, Soil
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 
 def factored(case, q):
     """Mass matrix of all joints that turn, and our factor of the folded one."""

@@ -87,6 +87,7 @@ def by_trapezoids(rover: Rover, dt: float, gravity=NOTHING):
     return rover.tree_configuration(q), rover.tree_speeds(v)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("way", "steps", "ratio"), [(stepped, (2e-3, 1e-3, 5e-4), 2.0), (by_trapezoids, (2e-2, 1e-2, 5e-3), 4.0)]
 )

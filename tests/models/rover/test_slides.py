@@ -15,6 +15,8 @@ from models.rover.mjcf import to_mjcf
 from models.rover.rover import Rover
 from models.rover.urdf import to_urdf
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 GRAVITY = (0.4, -0.3, -9.7)
 
 
@@ -95,7 +97,6 @@ def test_what_cannot_slide_is_refused_in_words(rover):
     assert Joint("lift", "a", "b", (0, 0, 0), (0.6, 0, 0.8), locked_at=0.1, slides=True).unit == "m"
 
 
-@pytest.mark.slow
 def test_a_loop_with_a_slide_in_it_is_kept_closed(rover):
     tree = rover.tree
     free = replace(tree, couplings=())

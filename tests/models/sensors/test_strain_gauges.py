@@ -13,6 +13,8 @@ from hil.config.model_parameters import nominal_rig
 from models.plant import Plant
 from models.sensors.load_sensors import DRAWBAR, FRAME
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 MS = 1_000_000
 ERRORS = "errors: {zero: 0, drift_per_min: 0, gain: 0}"
 SHORT = ("trial.start_distance_m=0.01", "trial.ramp_s=0.1", "ground.kind=firm", "telemetry.endpoint=''")

@@ -81,6 +81,7 @@ def test_four_wheels_against_a_wall_need_what_moments_about_the_rear_wheels_say(
     assert least_friction(standing).coefficient == pytest.approx(wanted, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", [rcp, rocker_bogie])
 @pytest.mark.parametrize(("angle_deg", "wheels"), [(40.0, ("front",)), (75.0, ("middle",)), (90.0, ("rear",))])
 def test_six_wheels_on_a_step_need_what_linear_programs_find(build, angle_deg, wheels):

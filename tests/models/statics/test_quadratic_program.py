@@ -46,6 +46,7 @@ def by_daqp(p):
     return x, info["lam"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unknowns", [1, 2, 3])
 def test_solution_and_multipliers_are_those_of_daqp(unknowns):
     """To 1e-9, and to rounding: limits that exclude each other have multipliers of up to 1e8, which cancel."""
@@ -62,6 +63,7 @@ def test_solution_and_multipliers_are_those_of_daqp(unknowns):
     assert max(binding) > unknowns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unknowns", [1, 2, 3])
 def test_solution_meets_the_conditions_of_an_optimum(unknowns):
     for seed in range(150):

@@ -14,6 +14,8 @@ from models.statics import RoverStatics, SteadyRover
 from models.vehicle import run
 from references.wheel_loads import traction_wrenches, wheel_loads
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 TORQUES = np.array([[25.0, 0.0, 0.0], [0.0, 30.0, 0.0], [-10.0, -20.0, 15.0]])
 GROUNDS = {
     "level": {},
@@ -38,7 +40,6 @@ def at_rest(vehicle, state, statics, torque):
 
 
 @pytest.mark.ci_cases("level")
-@pytest.mark.slow
 @pytest.mark.parametrize("ground", GROUNDS)
 def test_loads_and_influence_by_statics_are_those_of_the_dynamic_model_at_rest(ground):
     rover, vehicle, state = standing(ground)

@@ -13,6 +13,8 @@ from models.terrain.mesh_contacts import COLUMNS, DISTANCE, MOST_PLACES, SHARE, 
 from models.terrain.profile import COLUMNS as PROFILE_COLUMNS
 from models.terrain.profile import GAP, MOST_TOUCHED, NORMAL_X, NORMAL_Z, make_profile, touched
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 RADIUS = 0.2
 
 

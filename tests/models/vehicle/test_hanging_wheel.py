@@ -18,6 +18,8 @@ from models.terrain.profile import make_profile
 from models.vehicle import VehicleModel, make_vehicle_state
 from models.vehicle.step import Scene, run_bound
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 GRAVITY = 9.81
 SIZES = ExomarsParameters()
 ROVER = exomars(locks={"steering": 0.0})

@@ -26,6 +26,8 @@ from models.validity import (
 )
 from models.vehicle.invariants import check_invariants, make_invariants
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 TICK_S = 0.001
 
 
@@ -138,7 +140,6 @@ def test_a_joint_at_its_stop_is_outside(juno, side):
     assert juno.invariants.found[1] == pytest.approx(math.degrees(1e-3))
 
 
-@pytest.mark.slow
 def test_a_joint_that_slid_to_its_stop_is_outside():
     lift = MovingWheel(config="sim_lift")
     stops = lift.vehicle.stops
@@ -170,7 +171,6 @@ def test_before_the_first_motion_nothing_counts(juno):
     left_for(juno, SINKAGE)
 
 
-@pytest.mark.slow
 def test_without_weight_loads_mean_nothing():
     free = MovingWheel("ground.kind=none")
     assert free.invariants.weight == 0.0

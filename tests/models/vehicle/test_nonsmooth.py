@@ -17,6 +17,8 @@ from models.vehicle import VehicleModel, make_vehicle_state
 from models.vehicle.ledger import motion_energy
 from models.vehicle.step import Scene, run_bound
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 GRAVITY, SLOPE = 9.81, 0.02
 LEVEL = [(-50.0, 0.0), (50.0, 0.0)]
 STEP = [(-5.0, 0.0), (0.85, 0.0), (0.85, 0.1), (6.0, 0.1)]

@@ -9,6 +9,8 @@ from hil.config import load_config
 from hil.config.model_parameters import nominal_rig
 from models.vehicle import settling
 
+pytestmark = pytest.mark.slow
+
 CASES = {
     "soil": (),
     "ruts": ("soil.rut=remembered",),
@@ -40,7 +42,6 @@ def settled(*settings):
 
 
 @pytest.mark.ci_cases("soil", "a slope")
-@pytest.mark.slow
 @pytest.mark.parametrize("settings", CASES.values(), ids=CASES)
 def test_a_rover_settled_again_is_the_same_to_the_last_bit_and_is_not_computed_again(runs, settings):
     first = [array.copy() for array in settled(*settings)]

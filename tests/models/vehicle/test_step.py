@@ -13,6 +13,7 @@ from models.vehicle import run
 DT = 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [{}, {"gear_friction": 0.0, "coast_damping": 0.0}, {"brakes_on_cut": 1.0}])
 @pytest.mark.parametrize("powered", [False, True])
 @pytest.mark.parametrize("slip_speed", [0.02, 0.001])

@@ -17,13 +17,14 @@ from models.rover import juno, rcp
 from models.vehicle import VehicleModel, make_vehicle_state, run
 from models.vehicle.loads import CubePayload, Drawbar
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 DT, S = 1e-4, 1_000_000_000
 FLOATING = np.zeros(3)
 IDLE = Drive(0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 CYLINDER = Cylinder(1.14e-3, 207e3, 0.05, 0.03, 0.25)
 
 
-@pytest.mark.slow
 def test_without_an_obstacle_a_rover_moves_as_before_one_that_it_never_reaches(bench):
     far, none = bench.vehicle(foot=1e6), bench.vehicle()._replace(obstacle=None)
     states = [bench.driving(where, 0.05) for where in (far, none)]
@@ -32,7 +33,6 @@ def test_without_an_obstacle_a_rover_moves_as_before_one_that_it_never_reaches(b
     assert states[1].v[0] > 0.01
 
 
-@pytest.mark.slow
 def test_a_cylinders_pressure_is_its_torque_on_its_joint(bench):
     mounts = mount_cylinders(bench.rover, ("rear_bogie", "left_bogie"), CYLINDER)
     pressed, pushed = make_vehicle_state(bench.rover, cylinders=2), bench.resting()

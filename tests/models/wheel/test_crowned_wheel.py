@@ -71,6 +71,7 @@ def test_forces_are_those_of_quadrature_over_the_patch(crown, soil, z):
     assert torque == pytest.approx(R * limit, rel=2e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crown", [TORUS, DOMED, 3.0])
 @pytest.mark.parametrize("soil", [SAND, DENSE])
 def test_the_table_is_within_a_ten_thousandth_of_its_quadrature(crown, soil):

@@ -78,6 +78,7 @@ def test_horizontal_force_matches_quadrature_to_1e_12(exponent: float, rebound: 
     assert horizontal == pytest.approx(expected, rel=0.0, abs=1e-12 * 1.0e6 * 0.1 * z ** (exponent + 1.0))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(exponents, radii, depths)
 @example(0.3, 0.265, 1.0)

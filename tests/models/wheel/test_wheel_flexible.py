@@ -55,6 +55,7 @@ def test_at_one_load_a_flexible_wheel_sinks_less_and_pulls_more(soil: Soil, slip
     assert sinks[-1] < 0.9 * sinks[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("soil", [SAND, LOOSE])
 @pytest.mark.parametrize("ring", [SOFT, Ring(0.05, 2000.0), Ring(0.5, 3000.0, modes=9)])
 def test_the_table_gives_the_forces_of_the_balanced_shape(soil: Soil, ring: Ring) -> None:

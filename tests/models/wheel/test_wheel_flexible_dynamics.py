@@ -17,6 +17,7 @@ WHEEL = MovingWheel(R, B, SAND, RING, hub_mass=3.0, hub_inertia=0.01, damping=2.
 WEIGHT_N = (WHEEL.hub_mass + 2.0 * math.pi * R * RING.mass_per_length) * GRAVITY_MPS2
 
 
+@pytest.mark.slow
 def test_without_soil_energy_and_angular_momentum_stay() -> None:
     errors = []
     for dt in (4e-5, 2e-5):

@@ -33,6 +33,7 @@ def test_both_resultants_match_quadrature(variant: str, exponent: float, rebound
     assert horizontal == pytest.approx(max(0.0, expected[1]), rel=0.0, abs=1e-12 * scale)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.floats(0.3, 1.75), st.floats(1e-3, 1.0))
 def test_without_rebound_all_three_are_a_front_half(exponent: float, u: float) -> None:

@@ -122,6 +122,7 @@ def test_without_drift_the_forces_are_those_by_slip(wheel: RigidWheel) -> None:
     st.one_of(st.just(0.0), st.floats(0.0, 1e7)), st.floats(0.0, 1.3), st.floats(1e-3, 2.0), st.floats(1e-6, 1.0),
     speeds, speeds, speeds,
 )  # fmt: skip
+@pytest.mark.slow
 @example("exact", 1.0, 0.01, 1e7, 0.0, 1e-3, 0.9, 1.0, 0.0, 0.97)
 @example("exact", 1.75, 1.0, 0.0, 0.5, 0.2, 0.3, 0.5, 0.0, 0.5)
 def test_power_put_in_is_never_less_than_power_taken_out(

@@ -10,6 +10,8 @@ from scipy.integrate import quad
 
 from models.wheel import RigidWheel, Soil
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 RADIUS, WIDTH = 0.15, 0.16
 SOIL = Soil(1e6, 1.0, cohesion=300.0, friction_angle=0.5, rebound=0.1, slip_modulus=0.2,
             shear_modulus=0.01, peak_offset=0.4, peak_slope=0.15, lateral_rate=3.0)  # fmt: skip

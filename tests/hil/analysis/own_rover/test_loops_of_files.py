@@ -15,6 +15,8 @@ from models.rover.mjcf import FOLLOWING, to_mjcf
 from models.rover.rover import Rover
 from models.rover.urdf import to_urdf
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 pytest.importorskip("mujoco", reason="MuJoCo, which reads MJCF, is not installed")
 
 

@@ -151,6 +151,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSED)
 def test_an_mjcf_that_is_no_rover_of_ours_is_refused_in_words(tmp_path: Path, name: str) -> None:
     old, new, said = REFUSED[name]

@@ -18,6 +18,7 @@ from models.rover.urdf_reader import read_urdf
 from tests.rover_files import CORPUS, SIX, rover
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CORPUS)
 def test_the_config_of_an_import_is_taken_and_holds_every_joint(name: str, tmp_path: Path) -> None:
     found = rover_of(read_urdf(CORPUS[name]))

@@ -103,6 +103,7 @@ def test_a_trigger_that_the_rig_cannot_give_is_refused_in_words(source, override
         load_config(source, overrides)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sim_impact", "sim_juno"])
 def test_a_rig_with_or_without_cylinders_has_the_line_on_from_arming_to_the_end(name):
     done = run(load_config(name, [*SHORT, "camera={device: none, trigger: {when: armed}}"]))

@@ -59,6 +59,7 @@ def test_every_row_of_the_fault_table_is_injected_where_the_rig_has_a_device_for
     assert {case.row for case in all_cases(measured, measured)} == set(FAULT_TABLE)
 
 
+@pytest.mark.slow
 def test_a_case_is_data(config, monkeypatch):
     monkeypatch.setattr(table, "state_ticks", lambda *_: RUN_UP)
     for case in all_cases(config, config):
@@ -72,11 +73,13 @@ def test_arming_is_refused_with_a_sensor_that_is_open_or_shorted(config):
     ]
 
 
+@pytest.mark.slow
 def test_a_sensor_in_its_band_that_is_expected_to_be_refused_is_wrong(config):
     case = next(LockstepCases(config, RUN_UP).sensors())
     assert "it was armed" in replace(case, config=config).result().outcome.wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("device", "kind", "row"), [("daq", "off", 1), ("daq", "garbage", 3), ("drives", "stuck", 2), ("valves", "off", 2)]
 )
@@ -86,6 +89,7 @@ def test_a_fault_of_a_device_is_noticed_and_stopped_within_its_bound(config, dev
     assert 0.0 < result.outcome.detected_ms <= result.outcome.reacted_ms <= result.bound_ms
 
 
+@pytest.mark.slow
 def test_drives_that_stop_by_themselves_are_marked_and_the_run_goes_on(config):
     (case,) = (case for case in LockstepCases(config, RUN_UP).stages() if case.row == Fault.SPEED_NOT_FOLLOWING)
     result = case.result()
@@ -101,6 +105,7 @@ def test_drives_that_take_no_command_are_stopped_by_their_own_time_out(config):
     assert result.outcome.reacted_ms == pytest.approx(100.0)
 
 
+@pytest.mark.slow
 def test_faults_of_cylinders_are_noticed_within_their_bounds_and_only_marked_where_the_table_says_so():
     stuck, beyond, near = (case.result() for case in cylinder_cases())
     assert [(one.case.row, one.ok) for one in (stuck, beyond, near)] == [(17, True), (30, True), (31, True)]
@@ -111,6 +116,7 @@ def test_faults_of_cylinders_are_noticed_within_their_bounds_and_only_marked_whe
     assert near.outcome.reacted_ms is None
 
 
+@pytest.mark.slow
 def test_a_lost_console_comes_to_what_the_table_says(config):
     results = [case.result() for case in LockstepCases(config, RUN_UP).consoles()]
     assert [result.outcome for result in results if not result.ok] == []

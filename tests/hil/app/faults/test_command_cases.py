@@ -53,6 +53,7 @@ def test_a_forged_command_that_came_through_is_wrong(config, monkeypatch):
     assert forged.result().outcome.wrong == ("1000 of 1000 came through",)
 
 
+@pytest.mark.slow
 def test_a_command_that_the_command_server_lets_through_is_wrong(config, monkeypatch):
     taken = {"with the key": lambda client, _: client.frame(Lease("take"))}
     monkeypatch.setattr(cases, "FORGERIES", taken)

@@ -26,6 +26,7 @@ def test_every_kind_is_among_the_cases():
     assert {case.kind for case in CASES} == set(KINDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.device}_{case.kind}")
 def test_a_fault_is_noticed_as_what_it_is_within_its_bound_and_nothing_before_it(case):
     run = LockstepRun(Rig(CONFIG))

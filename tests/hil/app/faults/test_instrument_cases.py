@@ -38,6 +38,7 @@ def test_every_kind_is_injected_into_every_instrument_of_the_rig():
     assert {device for device, *_ in cases("imu=null")} == {"motion", "joints"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("device", "kind"),
     [("motion", "off"), ("motion", "jump"), ("imu", "stuck"), ("joints", "garbage"), ("motion", "playback")],
@@ -49,6 +50,7 @@ def test_an_instrument_that_fails_is_marked_within_its_bound_and_the_run_goes_on
     assert result.outcome.reacted_ms is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("device", "kind"), [("motion", "off"), ("joints", "jump"), ("motion", "playback")])
 def test_an_instrument_that_the_experiment_needs_leads_to_safe_within_its_bound(needed, device, kind):
     result = cases()[device, kind, "run_up"].result()
@@ -56,6 +58,7 @@ def test_an_instrument_that_the_experiment_needs_leads_to_safe_within_its_bound(
     assert result.outcome.detected_ms <= result.outcome.reacted_ms <= result.bound_ms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", ["motion", "imu", "joints"])
 def test_a_rig_is_not_armed_with_an_instrument_that_plays_a_recording_back(device):
     case = cases()[device, "playback", "idle"]
@@ -63,6 +66,7 @@ def test_a_rig_is_not_armed_with_an_instrument_that_plays_a_recording_back(devic
     assert case.result().ok, case.result().outcome
 
 
+@pytest.mark.slow
 def test_safe_where_a_mark_is_expected_is_wrong_and_so_is_a_mark_where_safe_is(monkeypatch):
     case = cases()["motion", "off", "run_up"]
     (wrong,) = replace(case, expected=ExpectedOutcome(frozenset({33}), 300.0, 300.0)).result().outcome.wrong
@@ -72,6 +76,7 @@ def test_safe_where_a_mark_is_expected_is_wrong_and_so_is_a_mark_where_safe_is(m
     assert wrong == "Safe by fault 33, expected: the run goes on"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("device", "kind"), [("motion", "jump"), ("imu", "wrong"), ("joints", "off")])
 def test_a_rig_is_not_armed_with_an_instrument_that_fails(device, kind):
     result = cases()[device, kind, "idle"].result()

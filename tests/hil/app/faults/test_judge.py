@@ -72,6 +72,7 @@ def test_devices_with_power_at_the_end_are_found(config):
     assert list(unsafe(finished)) == ["drives have power at the end", "valves have power at the end"]
 
 
+@pytest.mark.slow
 def test_each_state_of_a_trial_has_a_tick(config):
     assert list(state_ticks(Rig(config))) == ["idle", "armed", "run_up", "impact", "settle"]
 

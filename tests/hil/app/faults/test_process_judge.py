@@ -72,6 +72,7 @@ def test_what_other_processes_say_of_the_killed_loop_is_no_fault_before_the_sign
         (RUNNING, [(12, "loop_silent", 570)], "noticed after 70.0 ms, allowed: 60.0"),
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_what_must_not_be_is_wrong(judged, seen, faults, wrong):
     outcome = judged(seen, *faults)
     assert outcome.injected

@@ -23,6 +23,7 @@ def test_each_row_of_each_status_is_a_case():
     assert {(roles[device], kind) for device, kind in CASES if device in roles} >= needed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["frames flagged as damaged", "frames of 0 bytes"])
 def test_a_run_that_is_filmed_by_a_camera_whose_frames_are_none_is_marked_as_one_without_frames(kind):
     result = CASES["camera", kind].result()
@@ -30,6 +31,7 @@ def test_a_run_that_is_filmed_by_a_camera_whose_frames_are_none_is_marked_as_one
     assert "0 frames in all" in result.outcome.remark
 
 
+@pytest.mark.slow
 def test_a_camera_whose_frames_are_kept_is_a_wrong_result():
     case = replace(CASES["camera", "frames of 0 bytes"], act=(0, JPEG))
     assert case.result().outcome.wrong == ("20 frames were kept", "the run is not marked")

@@ -89,6 +89,7 @@ def test_set_points_and_modes_are_those_that_the_experiment_takes():
     assert page_content(Rig(load_config("sim_impact")), None)["set_points"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(path.stem for path in Path("rig_configs").glob("*.yaml")))
 def test_what_a_rig_does_not_have_is_no_series_of_its_page(name):
     config = load_config(name)
@@ -143,6 +144,7 @@ def test_checks_that_follow_from_the_config_alone_are_there_before_arming():
     assert all(check["ok"] for check in checks)
 
 
+@pytest.mark.slow
 def test_most_traction_is_offered_on_soil_only():
     for ground, offered in (("soil", True), ("firm", False)):
         content = page_content(Rig(load_config("sim_normal_force", [f"ground.kind={ground}"])), None)

@@ -282,6 +282,7 @@ def test_the_layout_is_printed_as_json(capsys):
     assert json.loads(capsys.readouterr().out) == layout_file(Rig(load_config("sim_impact")))
 
 
+@pytest.mark.slow
 def test_without_a_name_it_shows_the_newest_run_live_while_it_is_recorded(run, tmp_path, monkeypatch, capsys):
     shown: list[tuple[str, str]] = []
     command = sys.modules["hil.cli.view"]  # `hil.cli.view` is the command itself

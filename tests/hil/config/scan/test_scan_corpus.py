@@ -19,6 +19,7 @@ def prepared() -> None:
     prepare_all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SCANS)
 def test_of_a_scan_in_any_dialect_the_ground_comes_out_that_it_has(tmp_path: Path, kind: str) -> None:
     name = written(kind, tmp_path)

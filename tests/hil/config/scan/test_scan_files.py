@@ -208,6 +208,7 @@ def test_the_shipped_mound_is_that_of_its_seed_and_comes_with_a_copied_config():
     assert shipped_files("sim_scan")["scans/mound.csv"] == csv_text(SEED)
 
 
+@pytest.mark.slow
 def test_a_config_contains_the_map_of_its_file_and_its_fingerprint_the_content(tmp_path):
     files = shipped_files("sim_scan")
     (tmp_path / "scans").mkdir()
@@ -240,6 +241,7 @@ def test_a_config_contains_the_map_of_its_file_and_its_fingerprint_the_content(t
         ({"ground.wheel_height_m": [0.0] * 4}, r"ground\.wheel_height_m: found heights; allowed: null"),
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_a_config_whose_scan_does_not_fit_is_refused_when_it_is_loaded(changes, words):
     with pytest.raises(ConfigError, match=words):
         load_config("sim_scan", changes)

@@ -73,6 +73,7 @@ def test_the_seeded_mound_comes_out_within_its_noise_though_it_has_outliers():
         (plane_points() * (1.0, 1.0, 8.0), {"outlier_m": 9.0}, "file", "a slope of 6[01] degrees"),
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_a_scan_that_cannot_be_used_is_refused_with_the_key_that_mends_it(points, changes, key, words):
     with pytest.raises(ScanError, match=words) as caught:
         grid_of(points, SETTINGS._replace(**changes))

@@ -21,6 +21,7 @@ def on(path, changes=()):
     return load_config("sim_scan", {**ON_MESH, "ground.scan.file": str(path), **dict(changes)})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".obj", ".ply", ".stl"])
 def test_a_config_has_the_triangles_of_its_file_in_the_axes_of_the_run(tmp_path, ending):
     points, triangles = CAVE
@@ -50,6 +51,7 @@ def test_a_config_has_the_triangles_of_its_file_in_the_axes_of_the_run(tmp_path,
         ({"soil.rut": "remembered"}, r"soil\.rut: found remembered; allowed: fresh with ground\.kind mesh"),
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_a_config_whose_mesh_does_not_fit_is_refused_when_it_is_loaded(tmp_path, changes, words):
     path = write_mesh(tmp_path / "floor.obj", CAVE[0], CAVE[1][:2])
     values = {**ON_MESH, "ground.scan.file": str(path), **changes}
@@ -68,6 +70,7 @@ MESHES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MESHES)
 def test_triangles_that_are_no_ground_are_refused_in_words(tmp_path, kind):
     points, triangles, words = MESHES[kind]

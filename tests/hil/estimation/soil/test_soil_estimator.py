@@ -18,6 +18,8 @@ from hil.estimation.soil.soil_estimator import SoilEstimator
 from hil.messages.loads import LoadGoal, LoadMode
 from hil.messages.stages import SOIL_STATES, Estimate, ObserverOutput, Prediction, Samples
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 MS = 1_000_000
 SPEED = 0.08
 RIG = Rig(load_config("sim_soil_estimate", ["telemetry.endpoint=''"]))

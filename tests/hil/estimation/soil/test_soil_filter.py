@@ -28,6 +28,8 @@ from hil.messages.layout import SOIL_PARAMETERS
 from models.kernels.bound import BoundArguments
 from models.wheel import RigidWheel, Soil
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 RADIUS, WIDTH, SPEED, WAY = 0.175, 0.15, 0.05, 0.002
 SAND = Soil(1.783e6, 0.75, friction_angle=math.radians(30), rebound=0.07, slip_modulus=0.185)
 LOADS, SLIPS = np.array([120.0, 160.0, 210.0, 0.0]), np.array([0.1, 0.2, 0.4, 0.3])

@@ -10,6 +10,7 @@ from hil.ipc.shm import Mailbox, Ring
 KILLS = [0.0, 0.0003, 0.0011, 0.0023, 0.0042, 0.0071, 0.0113]
 
 
+@pytest.mark.slow
 def test_producer_killed_in_mid_append_leaves_what_it_published_and_another_goes_on(tmp_path, peers):
     ring = Ring(tmp_path / "ring", peers.module.BIG, 8, create=True)
     in_the_middle = 0
@@ -43,6 +44,7 @@ def test_rows_an_append_had_begun_to_overwrite_when_it_was_killed_are_lost_and_n
     assert late.read(4).tolist() == [2, 3, 4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wait", KILLS)
 def test_writer_killed_in_mid_write_leaves_the_last_whole_value(tmp_path, peers, wait):
     mailbox, out = Mailbox(tmp_path / "box", peers.module.BIG, create=True), np.zeros(1, peers.module.BIG)
@@ -59,6 +61,7 @@ def test_writer_killed_in_mid_write_leaves_the_last_whole_value(tmp_path, peers,
         last = version
 
 
+@pytest.mark.slow
 def test_after_all_are_killed_the_tail_is_read_on_from_where_the_recorder_stood(tmp_path, peers):
     path = tmp_path / "ring"
     Ring(path, peers.module.RECORD, 256, create=True, must_not_lose=["recorder"])

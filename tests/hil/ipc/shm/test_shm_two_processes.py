@@ -33,6 +33,7 @@ def read_hard(peers, mailbox, task, enough):
     return reads, changes, torn
 
 
+@pytest.mark.slow
 def test_mailbox_never_tears_under_a_writer_at_full_speed(tmp_path, peers):
     mailbox = Mailbox(tmp_path / "box", peers.module.RECORD, create=True)
     reads, changes, torn = read_hard(
@@ -41,6 +42,7 @@ def test_mailbox_never_tears_under_a_writer_at_full_speed(tmp_path, peers):
     assert torn == 0, f"{torn} of {reads} reads torn, {changes} versions"
 
 
+@pytest.mark.slow
 def test_a_word_that_is_only_looked_at_is_never_torn(tmp_path, peers):
     """Ages, depths and versions are read without the compiled functions (`Mapped.words`)."""
     heartbeat, seen, reads = Heartbeat(tmp_path / "hearts", create=True), set(), 0
@@ -52,6 +54,7 @@ def test_a_word_that_is_only_looked_at_is_never_torn(tmp_path, peers):
             seen.add(word)
 
 
+@pytest.mark.slow
 def test_reader_suspended_in_mid_copy_while_the_writer_goes_round_does_not_tear(tmp_path, peers):
     mailbox, out = Mailbox(tmp_path / "box", peers.module.BIG, create=True), np.zeros(1, peers.module.BIG)
     with peers.run("write-big", mailbox.path), peers.run("read-big", mailbox.path) as reader:
@@ -76,6 +79,7 @@ def test_same_test_finds_the_tearing_of_plain_stores(tmp_path, peers):
     assert torn
 
 
+@pytest.mark.slow
 def test_reader_that_falls_behind_gets_whole_rows_in_order_and_the_exact_number_lost(tmp_path, peers):
     ring = Ring(tmp_path / "ring", peers.module.RECORD, 8, create=True)
     cursor, seen, reads = ring.reader("slow"), 0, 0
@@ -89,6 +93,7 @@ def test_reader_that_falls_behind_gets_whole_rows_in_order_and_the_exact_number_
             seen += len(rows)
 
 
+@pytest.mark.slow
 def test_reader_that_must_not_lose_gets_every_row_once_from_a_faster_producer(tmp_path, peers):
     ring = Ring(tmp_path / "ring", peers.module.RECORD, 64, create=True, must_not_lose=["recorder"])
     cursor, numbers = ring.reader("recorder"), []
@@ -99,6 +104,7 @@ def test_reader_that_must_not_lose_gets_every_row_once_from_a_faster_producer(tm
     assert (cursor.lost, cursor.depth) == (0, 0)
 
 
+@pytest.mark.slow
 def test_two_readers_do_not_disturb_each_other(tmp_path, peers):
     ring = Ring(tmp_path / "ring", peers.module.RECORD, 64, create=True, must_not_lose=["recorder"])
     recorder, viewer, recorded, viewed = ring.reader("recorder"), ring.reader("viewer"), [], []

@@ -24,6 +24,8 @@ from hil.simulator.stepping import layout
 from hil.simulator.stepping.service import StepService, StepSocket
 from tests.hil.simulator.stepping.served import STEP_NS, ServedProcess, built_in, drive, level_ground, same
 
+pytestmark = pytest.mark.slow  # compiles kernels that no other quick test needs
+
 NAN = math.nan
 C_CLIENT = Path(__file__).parents[4] / "examples" / "step_client.c"
 
@@ -121,7 +123,6 @@ def test_a_bad_request_has_an_answer_that_says_what_is_allowed(on_soil, frames, 
     assert words in message.body.decode()
 
 
-@pytest.mark.slow
 def test_contacts_are_refused_where_the_ground_is_the_configs():
     served = ServedProcess(outside=False)
     try:
@@ -189,7 +190,6 @@ def libzmq():
     return next((str(file) for file in sorted(folder.glob("libzmq*.so*"))), None)
 
 
-@pytest.mark.slow
 def test_the_client_in_c_moves_the_rover_as_the_one_in_python_does(on_soil, tmp_path):
     compiler, library = shutil.which("cc"), libzmq()
     if compiler is None or library is None:
@@ -212,7 +212,6 @@ def test_the_client_in_c_moves_the_rover_as_the_one_in_python_does(on_soil, tmp_
     assert float(lines["work_of_drives_J"]) == client.energy()["drives"]
 
 
-@pytest.mark.slow
 def test_the_command_serves_until_it_is_asked_to_end():
     command = [sys.executable, "-m", "hil.cli", "serve", "sim_juno", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
