@@ -289,6 +289,8 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheels: Mapping[str, WheelPr
             peak_offset=soil.peak_offset,
             peak_slope=soil.peak_slope,
             lateral_rate=soil.lateral_rate,
+            slip_modulus_exponent=soil.slip_modulus_exponent or 0.0,
+            slip_modulus_speed=soil.slip_modulus_speed_mps or 0.1,
         ),
         wheel=usual,
         own_wheels={name: kind for name, kind in kinds.items() if kind != usual},
