@@ -10,7 +10,8 @@ from hil.config.model_parameters import nominal_rig
 from hil.config.unchecked_config import fingerprint
 
 KEYS = {
-    ("soil", "slip_sinkage"), ("soil", "density_kgpm3"), ("wheel", "grouser_thrust"), ("ground", "friction_holds"),
+    ("soil", "slip_sinkage"), ("soil", "density_kgpm3"), ("wheel", "grouser_thrust"), ("wheel", "grouser_rim"),
+    ("ground", "friction_holds"),
     ("obstacle", "hold_stiffness_Npm"), ("soil", "slip_modulus_exponent"), ("soil", "slip_modulus_speed_mps"),
 }  # fmt: skip
 
