@@ -85,7 +85,8 @@ class JogExperiment(Experiment):
         super().__init__(rig, checks, attended=attended)
         jog, layout = rig.config.jog, rig.layout
         self._wanted = wheel_speeds(jog, rig.config.wheel_radii_m, layout.wheels)
-        self._cut, self._speeds, self._last_ns = not any(self._wanted), layout.zero_speeds, 0
+        self._cut, self._before, self._speeds = not any(self._wanted), layout.zero_speeds, layout.zero_speeds
+        self._asked_ns = 0
         self._valves = powered_valves(jog.valve, layout.cylinders)
         self._duration_ns = rig.config.jog.seconds * 1e9
         self._joint = layout.servos.index(jog.joint) if jog.joint else None
@@ -118,7 +119,7 @@ class JogExperiment(Experiment):
             self._enter(SETTLE, t_ns)
         elif self.state == ARMED and self._may_start(samples):
             self._enter(MOVE, t_ns)
-            self._last_ns = t_ns
+            self._asked_ns = t_ns
             if self._joint is not None and samples.servos is not None:
                 self._from_rad = samples.servos.angle_rad
         elif self.state == MOVE and elapsed_ns >= self._duration_ns:
@@ -131,9 +132,13 @@ class JogExperiment(Experiment):
             if isinstance(command, SetPoint) and command.name in self.set_points:
                 jog = self.config.jog.model_copy(update={command.name: command.value})
                 self._wanted = wheel_speeds(jog, self.config.wheel_radii_m, self.config.layout.wheels)
-        change, self._last_ns = self._acceleration * (t_ns - self._last_ns) * 1e-9, t_ns
+                self._before, self._asked_ns = self._speeds, t_ns
+        reach = self._acceleration * (t_ns - self._asked_ns) * 1e-9
         self._speeds = tuple(
-            [last + min(max(new - last, -change), change) for new, last in zip(self._wanted, self._speeds, strict=True)]
+            [
+                last + math.copysign(min(abs(new - last), reach), new - last)
+                for new, last in zip(self._wanted, self._before, strict=True)
+            ]
         )
         return Goal(
             self.state, self._cut, speed_radps=self._speeds, valves=self._valves, joint_angle_rad=self._angles(t_ns)

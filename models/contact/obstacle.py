@@ -333,8 +333,9 @@ def _push_points(
     deflection, deflection_rate = 0.0, 0.0
     if compliance > 0.0:
         deflection = leg_deflection(
-            law, compliance, obstacle.leg_damping, obstacle.leg_backlash, contact_points, contact.deflection[wheel], dt
-        )
+            law, compliance, obstacle.leg_damping, obstacle.leg_backlash, contact_points[:points],
+            contact.deflection[wheel], dt,
+        )  # fmt: skip
         deflection_rate = (deflection - contact.deflection[wheel]) / dt
         contact.deflection[wheel] = deflection
     across, along = 0.0, 0.0

@@ -122,7 +122,7 @@ def _term_checks(config: UncheckedConfig) -> Iterator[Problem]:
     sections: dict[str, SoilConfig | SoilRegionConfig] = {"soil": soil}
     sections |= {f"soil.regions.{number}": one for number, one in enumerate(soil.regions)}
     others = "null with wheel.variant flexible or xu"
-    yield from _speed_checks(soil, variants)
+    yield from _speed_checks(soil, variants, any(one.slip_sinkage for one in sections.values()))
     for section, one in sections.items():
         if one.slip_sinkage and variants:
             yield Problem(f"{section}.slip_sinkage", f"{one.slip_sinkage:g}", others, ("wheel.variant",))
@@ -131,7 +131,7 @@ def _term_checks(config: UncheckedConfig) -> Iterator[Problem]:
             yield Problem(f"{section}.density_kgpm3", f"{one.density_kgpm3:g}", allowed, keys)
 
 
-def _speed_checks(soil: SoilConfig, variants: set[str]) -> Iterator[Problem]:
+def _speed_checks(soil: SoilConfig, variants: set[str], digs: bool) -> Iterator[Problem]:
     """Traction that depends on the speed."""
     exponent, speed = "soil.slip_modulus_exponent", "soil.slip_modulus_speed_mps"
     if (soil.slip_modulus_exponent is None) != (soil.slip_modulus_speed_mps is None):
@@ -139,7 +139,7 @@ def _speed_checks(soil: SoilConfig, variants: set[str]) -> Iterator[Problem]:
         yield Problem(missing, "null", f"a number with {given}, or null both", (given,))
     if soil.slip_modulus_exponent:
         found = f"{soil.slip_modulus_exponent:g}"
-        if any(one.slip_sinkage for one in (soil, *soil.regions)):
+        if digs:
             yield Problem(exponent, found, "null with slip_sinkage", ("soil.slip_sinkage", "soil.regions"))
         if "xu" in variants:
             yield Problem(exponent, found, "null with wheel.variant xu, which has no slip modulus", ("wheel.variant",))
