@@ -26,13 +26,12 @@ from hil.config.command_requirements import ground_of, refuse_unfit
 from hil.config.scan.file import ScanFile
 from hil.config.scan.grid import Grid, node_axes
 from hil.config.scan.map_text import grid_from
-from hil.experiments.drawing import COLOURS, dress_panel, new_panels, share_legend
+from hil.experiments.drawing import COLOURS, dress_panel, new_panels, save_study, share_legend, study_facts
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary import finite
+from hil.recording.run_folder import file_in
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from hil.analysis.film.moments import FilmedWindow
 
 Floats = npt.NDArray[np.float64]
@@ -44,6 +43,7 @@ _TRACK_STEP_M = 0.01
 _FEWEST_NODES = 500
 # Farthest distance at which errors may go together [m], and most nodes whose pairs are looked at.
 _FARTHEST_M, _MOST_NODES = 1.5, 2000
+RUT_COLUMNS = ("track of", "depth [mm]", "by the model", "deepest", "volume [l]", "heaps [l]")
 
 
 class _Registration(NamedTuple):
@@ -83,8 +83,20 @@ class _WheelRut(NamedTuple):
     volume_m3: tuple[float, float]
     heaps_m3: tuple[float, float]
 
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Its numbers for a table, with the columns `RUT_COLUMNS`."""
+        return (
+            self.wheel.replace("_", " "), _with_interval(self.depth_m, 1), f"{1e3 * self.model_m:.1f}",
+            f"{1e3 * self.deepest_m:.1f}", _with_interval(self.volume_m3, 2), _with_interval(self.heaps_m3, 2),
+        )  # fmt: skip
 
-class _MeasuredRuts(NamedTuple):
+
+def _with_interval(value: tuple[float, float], digits: int) -> str:
+    return "-" if math.isnan(value[0]) else f"{1e3 * value[0]:.{digits}f} ± {1e3 * value[1]:.{digits}f}"
+
+
+class MeasuredRuts(NamedTuple):
     """What a run left behind: depth (columns, rows) [m] at the nodes of the later scan, NaN off the earlier one."""
 
     name: str
@@ -106,7 +118,7 @@ class _MeasuredRuts(NamedTuple):
         }
 
 
-def measure_ruts(run: Path, after: Path, spacing_m: float = 0.05, *, unverified: bool = False) -> _MeasuredRuts:
+def measure_ruts(run: Path, after: Path, spacing_m: float = 0.05, *, unverified: bool = False) -> MeasuredRuts:
     """The ruts of a run.
 
     Args:
@@ -157,7 +169,16 @@ def measure_ruts(run: Path, after: Path, spacing_m: float = 0.05, *, unverified:
     depth = np.full(later.height.shape, np.nan)
     depth.reshape(-1)[found.kept] = found.depth
     x, y = node_axes(later)
-    return _MeasuredRuts(shown.name, shown.config, x, y, depth, found.registration(), wheels, tracks, profiles)
+    return MeasuredRuts(shown.name, shown.config, x, y, depth, found.registration(), wheels, tracks, profiles)
+
+
+def ruts_in_folder(run: Path, *, unverified: bool = False) -> MeasuredRuts | None:
+    """The ruts of a run whose folder has the scan after it, as `after.ply`, `after.csv`; None: it has none.
+
+    Raises as `measure_ruts`.
+    """
+    after = next(iter(sorted(run.glob("after.*"))), None)
+    return None if after is None else measure_ruts(run, file_in(run, after.name), unverified=unverified)
 
 
 def _refused(key: str, found: str, allowed: str) -> ConfigError:
@@ -321,8 +342,8 @@ class HeightDifference:
         return _Registration(moved[:3].tolist(), moved[3:].tolist(), u95.tolist(), self._sd)
 
 
-def draw_ruts(ruts: _MeasuredRuts, form: FigureForm) -> Figure:
-    """The map of depths with the tracks, and the depth along each track next to the model's."""
+def draw_ruts(ruts: MeasuredRuts, form: FigureForm, folder: Path) -> Path:
+    """Draw the map of depths with the tracks, and the depth along each track next to the model's, into a folder."""
     figure, (over, under) = new_panels(form, 2, 3.6)
     most = 1e3 * max(rut.deepest_m for rut in ruts.wheels)
     drawn = over.pcolormesh(ruts.x, ruts.y, 1e3 * ruts.depth.T, cmap="RdBu", vmin=-most, vmax=most, shading="nearest")
@@ -342,4 +363,6 @@ def draw_ruts(ruts: _MeasuredRuts, form: FigureForm) -> Figure:
     under.set_ylim(bottom=min(0.0, under.get_ylim()[0]))
     dress_panel(under, form, "Depth along the tracks", "depth [mm]", "distance along the track [m]")
     share_legend(figure, form, under)
-    return figure
+    path = form.path(folder, "ruts")
+    save_study(figure, form, path, f"Ruts of {ruts.name}", study_facts(ruts.config))
+    return path

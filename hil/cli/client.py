@@ -344,11 +344,15 @@ def joystick(
         list[str] | None,
         typer.Option("--axis", metavar="NAME=AXIS:MOST", help="Set-point, axis (x, y, ...), value at its end [SI]."),
     ] = None,
+    jog: Annotated[
+        list[str] | None,
+        typer.Option("--jog", metavar="WHEEL", help="Jog this wheel, or all, by --axis speed_mps=...; repeatable."),
+    ] = None,
     rate: Annotated[float, typer.Option("--rate", min=1e-4, help="Largest change of a set-point a second [SI].")] = 0.1,
     dead_zone: Annotated[float, typer.Option("--dead-zone", min=0.0, max=0.9, help="Share of an axis.")] = 0.1,
     silent_s: Annotated[float, typer.Option("--silent", min=0.0, help="Stop without an event for so long [s].")] = 10.0,
 ) -> None:
-    """Run while a button is held: arm, start, set set-points by axes; stop when it is let go. Until Ctrl-C."""
+    """Run, or jog wheels, while a button is held; axes set set-points; stop when it is let go. Until Ctrl-C."""
     from hil.operator.joystick import AXES, BUTTONS, HoldToRun, Joystick, JoystickError, SetPointAxis
 
     axes = []
@@ -359,16 +363,18 @@ def joystick(
             axes.append(SetPointAxis(name, AXES[code], float(most), rate))
         except (KeyError, ValueError):
             raise typer.BadParameter(f"--axis {one}: allowed: NAME=AXIS:MOST, AXIS one of {', '.join(AXES)}") from None
+    if jog and [one.name for one in axes] != ["speed_mps"]:
+        raise typer.BadParameter("--jog needs one axis: --axis speed_mps=AXIS:MOST")
     if button not in BUTTONS:
         raise typer.BadParameter(f"--button {button}: allowed: {', '.join(BUTTONS)}")
     try:
         stick = Joystick(device, tuple(one.axis for one in axes))
         complain(f"{stick.name}: hold {button} to run; this program is not an emergency stop")
         with closing(stick), client.client() as rig:
-            held = HoldToRun(
-                rig, stick, BUTTONS[button], tuple(axes), dead_zone=dead_zone, silent_s=silent_s, report=complain
-            )
-            held.run()
+            HoldToRun(
+                rig, stick, BUTTONS[button], tuple(axes),
+                jogs=tuple(jog or ()), dead_zone=dead_zone, silent_s=silent_s, report=complain,
+            ).run()  # fmt: skip
     except JoystickError as error:
         complain(str(error))
         raise typer.Exit(FAULT) from None

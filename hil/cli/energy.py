@@ -13,7 +13,7 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.table import Table
@@ -21,6 +21,9 @@ from rich.table import Table
 from hil.campaign.progress import ProgressBar
 from hil.cli.run_options import AsJson, ConfigOptions, FigureOptions, Out, Unverified, progress, with_groups
 from hil.cli.terminal import show, usage_errors, write_folded
+
+if TYPE_CHECKING:
+    from hil.analysis.ruts import MeasuredRuts
 
 _MOST_ANGLES = 10_000
 
@@ -282,27 +285,18 @@ def ruts(
     from hil.analysis.dataset import UnverifiedRunError
     from hil.analysis.ruts import draw_ruts, measure_ruts
     from hil.config.files import write_whole
-    from hil.experiments.drawing import save_study, study_facts
     from hil.recording import RecordError
     from hil.recording.run_folder import run_folder
 
     with usage_errors(RecordError, UnverifiedRunError):
         found = measure_ruts(run, after, spacing, unverified=unverified)
         folder = run_folder(out, found.name, "ruts")
-    form = figures.form()
-    save_study(
-        draw_ruts(found, form), form, form.path(folder, "ruts"), f"Ruts of {found.name}", study_facts(found.config)
-    )
+    draw_ruts(found, figures.form(), folder)
     write_whole(folder / "ruts.json", json.dumps(found.as_json(), allow_nan=False, indent=1))
     if as_json:
         print(json.dumps(found.as_json(), allow_nan=False))
         return
-    table = Table("track of", "depth [mm]", "by the model", "deepest", "volume [l]", "heaps [l]")
-    for rut in found.wheels:
-        numbers = (_with_interval(rut.depth_m, 1e3, 1), f"{1e3 * rut.model_m:.1f}", f"{1e3 * rut.deepest_m:.1f}")
-        volumes = _with_interval(rut.volume_m3, 1e3, 2), _with_interval(rut.heaps_m3, 1e3, 2)
-        table.add_row(rut.wheel.replace("_", " "), *numbers, *volumes)
-    show(table)
+    show_ruts(found)
     placed = found.registration
     shift = ", ".join(
         f"{1e3 * move:.1f} ± {1e3 * u95:.1f}" for move, u95 in zip(placed.shift_m, placed.u95, strict=False)
@@ -311,5 +305,11 @@ def ruts(
     write_folded(f"folder: {folder}")
 
 
-def _with_interval(value: tuple[float, float], scale: float, digits: int) -> str:
-    return "-" if math.isnan(value[0]) else f"{scale * value[0]:.{digits}f} ± {scale * value[1]:.{digits}f}"
+def show_ruts(found: MeasuredRuts) -> None:
+    """Print the table of a run's ruts."""
+    from hil.analysis.ruts import RUT_COLUMNS
+
+    table = Table(*RUT_COLUMNS)
+    for rut in found.wheels:
+        table.add_row(*rut.cells)
+    show(table)

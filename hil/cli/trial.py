@@ -179,9 +179,12 @@ def report(
     """Draw the figure again from the record, and print the table; of a campaign, write report.html and its figures.
 
     A run that a camera has filmed also gets camera.png: frames around the impact next to the forces, with their times.
+    One whose folder has the scan after it, as after.ply, also gets ruts.png and the table of its ruts.
     """
     from hil.analysis.digests import mismatch
     from hil.analysis.report.trial_figures import draw_camera
+    from hil.analysis.ruts import draw_ruts, ruts_in_folder
+    from hil.cli.energy import show_ruts
     from hil.experiments.registry import draw, experiment_named
     from hil.recording import RecordError, open_trial
     from hil.recording.run_folder import FolderError, finished_run, summary_of
@@ -205,6 +208,9 @@ def report(
             form = figures.form(wrong)
             figure = draw(kind, record, summary, folder, form)
             filmed = draw_camera(record, summary, folder, form)
+        with usage_errors():
+            ruts = ruts_in_folder(folder, unverified=unverified)
+        rutted = draw_ruts(ruts, form, folder) if ruts else None
     except (RecordError, FolderError, OSError) as error:
         complain(str(error))
         raise typer.Exit(USAGE) from None
@@ -217,5 +223,7 @@ def report(
         if wrong:
             write_folded(f"not verified: {wrong}")
         show(kind.table(summary))
-        for drawn in filter(None, (figure, filmed)):
+        if ruts:
+            show_ruts(ruts)
+        for drawn in filter(None, (figure, filmed, rutted)):
             write_folded(f"figure: {drawn}")

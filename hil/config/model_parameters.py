@@ -28,7 +28,7 @@ from hil.config.schema.loads import LoadsConfig
 from hil.config.schema.sensors import DaqConfig
 from hil.config.schema.servos import DrivenJoint, ServosConfig
 from hil.config.schema.trial import TrialConfig
-from hil.config.schema.wheel import WheelProperties
+from hil.config.schema.wheel import WheelConfig, WheelProperties
 from hil.config.unchecked_config import UncheckedConfig
 from hil.messages.layout import Layout
 from models.actuators.drive import Drive, Motor
@@ -78,15 +78,13 @@ def nominal_rig(config: UncheckedConfig) -> RigParameters:
     """The rig as the config describes it, in the models' units."""
     drives, cylinders, rover = config.drives, config.cylinders, config.rover_parameters()
     payload, drawbar, wheels = config.rover.payload, config.rover.drawbar, config.wheels
-    grousers = next((one.grousers for one in wheels.values()), 0)
+    front = next(iter(wheels.values()), None)
     return RigParameters(
         rover=rover,
         grouser_heights=tuple(one.tips_m for one in wheels.values()),
         ground=_ground(config.ground, config.soil, wheels),
         launch_speed=config.trial.speed_mps if config.ground.glides and not config.section.captures else 0.0,
-        obstacle=_obstacle(
-            config.obstacle, config.trial.angle_deg, rover.tree().wheels, grousers, config.wheel.grouser_offset_deg
-        )
+        obstacle=_obstacle(config.obstacle, config.trial.angle_deg, rover.tree().wheels, front, config.wheel)
         if config.section.obstacle
         else None,
         start_distance=config.ground.profile.start_m if config.ground.profile else config.trial.start_distance_m,
@@ -289,6 +287,8 @@ def _ground(ground: GroundConfig, soil: SoilConfig, wheels: Mapping[str, WheelPr
             peak_offset=soil.peak_offset,
             peak_slope=soil.peak_slope,
             lateral_rate=soil.lateral_rate,
+            slip_modulus_exponent=soil.slip_modulus_exponent or 0.0,
+            slip_modulus_speed=soil.slip_modulus_speed_mps or 0.1,
         ),
         wheel=usual,
         own_wheels={name: kind for name, kind in kinds.items() if kind != usual},
@@ -330,7 +330,11 @@ def _sensed_plate(profile: ProfileConfig | None) -> SensedPlate | None:
 
 
 def _obstacle(
-    obstacle: ObstacleConfig, angle_deg: float, wheels: Sequence[WheelMount], grousers: int, grouser_offset_deg: float
+    obstacle: ObstacleConfig,
+    angle_deg: float,
+    wheels: Sequence[WheelMount],
+    front: WheelProperties | None,
+    rims: WheelConfig,
 ) -> Obstacle:
     each = obstacle.legs == "each"
     law = make_law(
@@ -348,8 +352,9 @@ def _obstacle(
         leg_compliance=np.full(len(wheels), obstacle.leg_compliance_mpN(angle_deg) if each else 0.0),
         leg_damping=obstacle.leg_damping_Nspm,
         leg_backlash=obstacle.leg_backlash_m,
-        grousers=grousers,
-        grouser_offset=math.radians(grouser_offset_deg),
+        grousers=front.grousers if front else 0,
+        grouser_offset=math.radians(rims.grouser_offset_deg),
+        rim_below=front.tips_m if front and rims.grouser_rim else 0.0,
         plate=_plate(obstacle.plate, wheels[0].width) if obstacle.plate else None,
         bristles=None if (hold := obstacle.hold_stiffness_Npm) is None else make_bristles(hold, _HOLD_TIME_S * hold),
         **law._asdict(),

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from enum import IntEnum
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from hil.config.schema.capture import JogConfig
 from hil.experiments.base import AFTER_NS, ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.summary_table import Claim, SummaryKey
 from hil.messages.layout import Layout
-from hil.messages.operator_input import Jog, JogJoint, Valve
+from hil.messages.operator_input import Jog, JogJoint, SetPoint, Valve
 from hil.messages.stages import ByServo, ByWheel, Estimate, Goal, Prediction, Samples
 from hil.recording.content import Recorded
 from hil.safety.monitor import SafetyMonitor
@@ -69,19 +70,23 @@ def what_moves(rig: Rig) -> str:
 class JogExperiment(Experiment):
     """Idle until the sensors are zeroed, armed if every check passes, then one motion, then cut.
 
-    An impact ends it early. Speeds increase more slowly than the limits, so that the limiter has nothing to clamp. A
-    driven joint turns from where it is measured at the begin; the others, and it afterwards, are held where they are.
+    An impact ends it early. Speeds change more slowly than the limits, so that the limiter has nothing to clamp. An
+    operator's set-point `speed_mps` replaces that of the wheels that turn. A driven joint turns from where it is
+    measured at the begin; the others, and it afterwards, are held where they are.
     """
 
     name = "jog"
     section = JogConfig
     states = JogState
+    set_points = MappingProxyType({"speed_mps": "m/s"})
     results = RESULTS
 
     def __init__(self, rig: Rig, checks: ArmingChecks, *, attended: bool = False) -> None:
         super().__init__(rig, checks, attended=attended)
         jog, layout = rig.config.jog, rig.layout
-        self._speeds = wheel_speeds(jog, rig.config.wheel_radii_m, layout.wheels)
+        self._wanted = wheel_speeds(jog, rig.config.wheel_radii_m, layout.wheels)
+        self._cut, self._before, self._speeds = not any(self._wanted), layout.zero_speeds, layout.zero_speeds
+        self._asked_ns = 0
         self._valves = powered_valves(jog.valve, layout.cylinders)
         self._duration_ns = rig.config.jog.seconds * 1e9
         self._joint = layout.servos.index(jog.joint) if jog.joint else None
@@ -114,6 +119,7 @@ class JogExperiment(Experiment):
             self._enter(SETTLE, t_ns)
         elif self.state == ARMED and self._may_start(samples):
             self._enter(MOVE, t_ns)
+            self._asked_ns = t_ns
             if self._joint is not None and samples.servos is not None:
                 self._from_rad = samples.servos.angle_rad
         elif self.state == MOVE and elapsed_ns >= self._duration_ns:
@@ -122,10 +128,21 @@ class JogExperiment(Experiment):
             self._enter(DONE, t_ns)
         if self.state != MOVE:
             return Goal(self.state, True)
-        reach = self._acceleration * (t_ns - self._since_ns) * 1e-9
-        speeds = tuple([math.copysign(min(abs(speed), reach), speed) for speed in self._speeds])
-        cut, angles = not any(self._speeds), self._angles(t_ns)
-        return Goal(self.state, cut, speed_radps=speeds, valves=self._valves, joint_angle_rad=angles)
+        for command in samples.operator:  # in most ticks none
+            if isinstance(command, SetPoint) and command.name in self.set_points:
+                jog = self.config.jog.model_copy(update={command.name: command.value})
+                self._wanted = wheel_speeds(jog, self.config.wheel_radii_m, self.config.layout.wheels)
+                self._before, self._asked_ns = self._speeds, t_ns
+        reach = self._acceleration * (t_ns - self._asked_ns) * 1e-9
+        self._speeds = tuple(
+            [
+                last + math.copysign(min(abs(new - last), reach), new - last)
+                for new, last in zip(self._wanted, self._before, strict=True)
+            ]
+        )
+        return Goal(
+            self.state, self._cut, speed_radps=self._speeds, valves=self._valves, joint_angle_rad=self._angles(t_ns)
+        )
 
     def _angles(self, t_ns: int) -> ByServo:
         """Of all driven joints, one of which turns; none: they hold."""

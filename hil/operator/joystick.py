@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hil.messages.operator_input import Jog
 from hil.operator.client import CommandClient, CommandError
 
 # An event of the kernel: time [s, us], type, code, value.
@@ -32,8 +33,8 @@ BUTTONS = {
 _SIXTEEN_BITS = (-32768, 32767)
 # An event is awaited so long; between two looks at the state of the rig, and between two set-points [s].
 LOOK_S, STATUS_S, SET_S = 0.01, 0.1, 0.05
-# A run that is stopped has ended after so long [s].
-ENDS_S = 10.0
+# A run that is stopped has ended after so long; a jog ends after so long, however long it is held [s].
+ENDS_S = JOG_S = 10.0
 # States without a run in which the rig can be armed.
 CAN_ARM = ("idle", "closed")
 _ALLOWED = "allowed: an event device of Linux, like /dev/input/by-id/...-event-joystick, or a FIFO of its events"
@@ -166,11 +167,15 @@ class HoldToRun:
     down when the joystick is opened counts once it is pressed again. If this program dies, its lease expires, and the
     loop does what `operator.console_lost` says.
 
+    With `jogs` the button counts while its one axis is out of the middle: wheels turn as fast as the axis says, and
+    stop as soon as either is let go.
+
     Args:
         rig: client of the running `hil operate`.
         stick: the joystick.
         button: code of the button.
         axes: that set set-points.
+        jogs: wheels that are jogged, or all; none: the experiment runs.
         dead_zone: of each axis, a share.
         silent_s: without any event for so long while held, it stops [s]; 0: not watched.
         report: called with what happens.
@@ -184,13 +189,20 @@ class HoldToRun:
         button: int,
         axes: tuple[SetPointAxis, ...] = (),
         *,
+        jogs: tuple[str, ...] = (),
         dead_zone: float = 0.1,
         silent_s: float = 10.0,
         report: Callable[[str], Any] = lambda _: None,
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self._rig, self._stick, self._button, self._axes = rig, stick, button, axes
-        self._dead_zone, self._silent_s, self._report, self._now_s = dead_zone, silent_s, report, now_s
+        self._jogs, self._dead_zone, self._silent_s, self._report, self._now_s = (
+            jogs,
+            dead_zone,
+            silent_s,
+            report,
+            now_s,
+        )
         self._held = self._begins = self._starts = False
         self._heard_s = self._status_s = self._set_s = 0.0
         self._values: dict[str, float] = {}
@@ -210,7 +222,7 @@ class HoldToRun:
         """Look at the joystick once, and do what follows. Raises JoystickError: it is lost."""
         if self._stick.poll(LOOK_S):
             self._heard_s = self._now_s()
-        down = self._button in self._stick.pressed
+        down = self._button in self._stick.pressed and (not self._jogs or any(self._first().values()))
         if down and not self._held and not self._begins:
             self._begins = True
             self._press()
@@ -219,6 +231,10 @@ class HoldToRun:
             self._let_go("let go")
         elif self._held:
             self._hold(self._now_s())
+
+    def _first(self) -> dict[str, float]:
+        """Each set-point, were it 0 until now."""
+        return {one.name: one.next(0.0, self._stick.shares[one.axis], self._dead_zone, SET_S) for one in self._axes}
 
     def _press(self) -> None:
         try:
@@ -229,7 +245,11 @@ class HoldToRun:
             if not status.get("running"):
                 if (state := status.get("state")) not in CAN_ARM:
                     raise CommandError(f"the rig is {state}: let go, and press again once it is idle")
-                self._rig.arm()
+                if self._jogs:
+                    self._values = self._first()
+                    self._rig.ask(Jog(self._jogs, self._values["speed_mps"], JOG_S))
+                else:
+                    self._rig.arm()
                 self._starts = True
             self._report("held: armed, and started once all checks pass")
         except CommandError as error:
@@ -244,8 +264,9 @@ class HoldToRun:
                 self._let_go(f"no event for {self._silent_s:g} s")
             elif self._starts and now_s - self._status_s >= STATUS_S:
                 self._status_s = now_s
-                if self._rig.status().get("state") == "armed":
-                    self._rig.start()
+                if self._rig.status().get("state") == ("move" if self._jogs else "armed"):
+                    if not self._jogs:
+                        self._rig.start()
                     self._starts = False
                     self._report("started: let go to stop")
             elif not self._starts and now_s - self._set_s >= SET_S:

@@ -1,7 +1,9 @@
 """State of each point where a wheel can touch the obstacle, as columns of one array."""
 
-# A wheel touches at two points at most, the grousers on either side of the contact line (MacMahon 2016 6.2.4).
-POINTS = 2
+# A wheel touches at two points at most, the grousers on either side of the contact line (MacMahon 2016 6.2.4); at the
+# rim between them, the third, where that counts.
+POINTS = 3
+RIM = 2
 # Approach speed at onset [m/s], 0 while apart; depth [m], before the leg deflects, and its rate [m/s]; normal force
 # [N]; angle alpha of a grouser above the contact line [rad], 0 of a smooth wheel; sine and cosine of the inclination of
 # the plane that the point meets, at an edge not the plate's; in two columns how far its friction is stretched, up the

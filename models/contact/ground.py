@@ -35,7 +35,7 @@ from models.rover.reduction import Chain
 from models.terrain.surface import Terrain, contact_plane
 from models.wheel.kernels import SLIP_MODULUS, flexible_resultant
 from models.wheel.packed import FLEXIBLE, VARIANT, XU
-from models.wheel.traction import against_travel, fading, shear_soil, slip_and_slide
+from models.wheel.traction import against_travel, fading, modulus_factor, shear_soil, slip_and_slide
 
 
 class Ground(NamedTuple):
@@ -54,6 +54,7 @@ class Ground(NamedTuple):
         regions: of other soil; None: it is the same everywhere.
         linear: the whole wheel of the variant "xu", with its shear and lateral force; None: traction is (4.30)'s.
         each: (wheels, numbers) those of every wheel, where wheels differ; None: `wheel` is that of all.
+        by_speed: `wheel` where the slip modulus depends on the speed; None: it does not.
     """
 
     wheel: FloatArray
@@ -65,6 +66,7 @@ class Ground(NamedTuple):
     regions: Regions | None = None
     linear: LinearStresses | None = None
     each: FloatArray | None = None
+    by_speed: FloatArray | None = None
 
 
 @kernel
@@ -285,6 +287,7 @@ def _shear(
     slip, slide, reference = slip_and_slide(scratch[FORWARD], sideways, scratch[ROLLING], SLOWEST)
     contact.slip[wheel] = slip * min(1.0, reference * per_slip_speed)
     modulus, per_modulus = slip_modulus(ground, ground.regions, scratch, per_modulus)
+    modulus, per_modulus = _at_speed(ground, ground.by_speed, scratch[FORWARD], modulus, per_modulus)
     scratch[TRACTION], scratch[SIDE], slope = shear_soil(
         ground.wheel, sheared, slip, slide, reference, scratch[LIMIT], modulus, (per_modulus, per_displacement),
         ground.shear_damping, dt,
@@ -346,3 +349,14 @@ def slip_modulus(
     if regions is None:
         return ground.wheel[SLIP_MODULUS], per_modulus
     return scratch[MODULUS], 1.0 / scratch[MODULUS]
+
+
+@kernel
+def _at_speed(
+    ground: Ground, by_speed: FloatArray | None, forward: float, modulus: float, per_modulus: float
+) -> tuple[float, float]:
+    """The same at a forward speed; decided at compile time, as the regions are."""
+    if by_speed is None:
+        return modulus, per_modulus
+    factor = modulus_factor(by_speed, forward, ground.slip_speed)
+    return modulus * factor, per_modulus / factor

@@ -17,6 +17,7 @@ from models.contact.contact_points import (
     ONSET_RATE,
     POINTS,
     RATE,
+    RIM,
     SHARE,
     SINE,
     STRETCH,
@@ -62,6 +63,7 @@ class Obstacle(NamedTuple):
             None: level ground, also chosen then.
         bristles: of friction that holds at each point of a wheel (models.contact.friction); None: it does not. Also
             chosen then.
+        rim_below: how far the rim lies below the grousers' tips, where it touches between them [m]; 0: it does not.
     """
 
     angle: float
@@ -81,6 +83,7 @@ class Obstacle(NamedTuple):
     leg_backlash: float = 0.0
     stand: Stand = None
     bristles: Bristles | None = None
+    rim_below: float = 0.0
 
 
 def check_obstacle(obstacle: Obstacle) -> None:
@@ -101,6 +104,7 @@ def check_obstacle(obstacle: Obstacle) -> None:
             problem("leg_backlash", obstacle.leg_backlash, Range(0.0, math.inf, "m")),
             None if count == 0 or (count >= 4 and count % 2 == 0) else f"grousers is {count!r}, allowed: 0, 4, 6, 8...",
             problem("grouser_offset", obstacle.grouser_offset, Range(-math.inf, math.inf, "rad")),
+            problem("rim_below", obstacle.rim_below, Range(0.0, math.inf, "m")),
             *plate_problems(obstacle.plate),
         ],
     )
@@ -119,8 +123,8 @@ class ObstacleContact(NamedTuple):
         wrench: (hitting wheels, 6) force [N] on the wheel as the step applies it, with friction at its start, and
             moment about the wheel's centre [N m], world axes.
         deflection: of each leg along the plate's normal [m].
-        contact_points: (wheels, 2, COLUMNS) of each, columns of models.contact.contact_points. A smooth wheel has only
-            point 0; a grouser keeps its point, 0 or 1, while it is one of the two.
+        contact_points: (wheels, 3, COLUMNS) of each, columns of models.contact.contact_points. A smooth wheel has only
+            point 0; a grouser keeps its point, 0 or 1, while it is one of the two; the rim between them has point 2.
     """
 
     force: FloatArray
@@ -184,6 +188,14 @@ def push_obstacle(
     contact.drag[wheel] = _press(
         chain, obstacle, wheel, sine, cosine, velocity, spin, arm, force, dt, stretch, work, wrench
     )
+
+
+@kernel
+def points_of(obstacle: Obstacle) -> int:
+    """How many points of a wheel can touch."""
+    if obstacle.grousers == 0:
+        return 1
+    return RIM + 1 if obstacle.rim_below > 0.0 else RIM
 
 
 @kernel
@@ -321,8 +333,9 @@ def _push_points(
     deflection, deflection_rate = 0.0, 0.0
     if compliance > 0.0:
         deflection = leg_deflection(
-            law, compliance, obstacle.leg_damping, obstacle.leg_backlash, contact_points, contact.deflection[wheel], dt
-        )
+            law, compliance, obstacle.leg_damping, obstacle.leg_backlash, contact_points[:points],
+            contact.deflection[wheel], dt,
+        )  # fmt: skip
         deflection_rate = (deflection - contact.deflection[wheel]) / dt
         contact.deflection[wheel] = deflection
     across, along = 0.0, 0.0
@@ -366,12 +379,14 @@ def _place_points(
     """Fill arm, depth and lean of a wheel's points, and place of the deepest; its depth [m], the number of points."""
     radius = chain.wheel_radius[wheel]
     clearance = cosine * centre[2] - sine * centre[0]
-    deepest, points = -np.inf, 1 if obstacle.grousers == 0 else 2
+    deepest, points = -np.inf, points_of(obstacle)
     for which in range(points):
         turned = into(obstacle.stand, wheel, axle(work, chain.wheel_body[wheel]))
-        _, arm = rim_contact(chain.crown, wheel, radius, (-sine, 0.0, cosine), turned)
-        i, lean = 0, 0.0
-        if obstacle.grousers > 0:
+        i, lean, rim = 0, 0.0, radius
+        if which == RIM:
+            i, rim = RIM, radius - obstacle.rim_below
+        _, arm = rim_contact(chain.crown, wheel, rim, (-sine, 0.0, cosine), turned)
+        if obstacle.grousers > 0 and which < RIM:
             i, lean, arm = grouser_tip(
                 chain, q, work, wheel, obstacle.stand, obstacle.angle, radius, obstacle.grousers,
                 obstacle.grouser_offset, which,

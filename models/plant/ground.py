@@ -273,6 +273,7 @@ class GroundParameters:
             ),
             self._linear() if "xu" in variants else None,
             each,
+            first if self.soil.slip_modulus_exponent else None,
         )
 
     def _linear(self) -> LinearStresses:

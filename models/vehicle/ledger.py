@@ -19,7 +19,7 @@ from models.actuators.drive import Drive, gear_damping
 from models.actuators.servo import JointServos, ServoState, servo_friction
 from models.contact.contact_points import ARM, COSINE, DEPTH, SHARE, SINE
 from models.contact.laws import Law
-from models.contact.obstacle import Obstacle, ObstacleContact
+from models.contact.obstacle import Obstacle, ObstacleContact, points_of
 from models.contact.plate import has_plate
 from models.contact.rim import rim_contact
 from models.kernels.compiled import FloatArray, kernel
@@ -229,7 +229,7 @@ def _note_plate(
             at_points = obstacle.grousers > 0 or compliance > 0.0 or has_plate(obstacle.plate)
             # of the end of the step: it gives, then the point moves
             given = contact.deflection[wheel] - ledger.deflection[wheel]
-            for i in range(2 if obstacle.grousers > 0 else 1):
+            for i in range(points_of(obstacle)):
                 point = contact.contact_points[wheel, i]
                 depth, force = -contact.gap[wheel], contact.force[wheel]
                 normal = (-sine, 0.0, cosine)

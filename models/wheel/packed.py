@@ -51,7 +51,9 @@ SHEAR_HUMP = STIFFNESS + 7  # c [-]
 DIGGING = STIFFNESS + 8  # a (eta + 1/2) of models.wheel.shear_law [-]; 0: slip does not dig
 PASSIVE_COHESIVE = STIFFNESS + 9  # b times that of soil.PassivePressure [N/m]; 0, as the next: nothing is pushed ahead
 PASSIVE_WEIGHT = STIFFNESS + 10  # b/2 times it [N/m^2]
-SIZE = STIFFNESS + 11
+SPEED_EXPONENT = STIFFNESS + 11  # m of models.wheel.traction.modulus_factor [-]; 0: K is the same at all speeds
+SPEED = STIFFNESS + 12  # v_0 there [m/s]
+SIZE = STIFFNESS + 13
 
 
 def _rear(variant: str, eta: float, gamma: float) -> tuple[FloatArray, float]:
@@ -124,6 +126,7 @@ def pack(radius: float, width: float, soil: Soil, variant: str) -> FloatArray:
     p[DIGGING] = soil.slip_sinkage * (eta + 0.5)
     cohesive, weight = soil.bulldozing or (0.0, 0.0)
     p[PASSIVE_COHESIVE], p[PASSIVE_WEIGHT] = width * cohesive, 0.5 * width * weight
+    p[SPEED_EXPONENT], p[SPEED] = soil.slip_modulus_exponent, soil.slip_modulus_speed
     return p
 
 

@@ -32,6 +32,9 @@ def _xu_problems(soil: Soil) -> list[str | None]:
         problems.append(f"soil.shear is {soil.shear!r}, allowed with variant 'xu': {SHEAR_LAWS[0]!r}")
     if soil.slip_sinkage:
         problems.append(f"soil.slip_sinkage is {soil.slip_sinkage:g}, allowed with variant 'xu': 0")
+    if soil.slip_modulus_exponent:
+        found = f"soil.slip_modulus_exponent is {soil.slip_modulus_exponent:g}"
+        problems.append(f"{found}, allowed with variant 'xu', which has no slip modulus: 0")
     if soil.bulldozing is not None:
         problems.append(f"soil.bulldozing is {soil.bulldozing}, allowed with variant 'xu': None")
     if soil.peak_offset is not None and soil.peak_slope is not None:
@@ -174,7 +177,8 @@ class RigidWheel:
 
         Args:
             sinkage: z [m], at most the radius; <= 0 is no contact.
-            slip: 1 - v_x/(R omega) when driving [-]; negative when braking. For `xu` 0 to 1.
+            slip: 1 - v_x/(R omega) when driving [-]; negative when braking. For `xu` 0 to 1. Where traction depends on
+                the speed, that is `slip_modulus_speed`.
 
         Returns:
             Longitudinal force [N] positive forward (the drawbar pull), vertical force [N] upwards, and torque [N m],

@@ -40,6 +40,8 @@ ALLOWED = {
     "lateral_rate": Range(0.0, 1e9, "1/rad"),
     "shear_residual": Range(0.0, 0.99, ""),
     "slip_sinkage": Range(0.0, 10.0, ""),
+    "slip_modulus_exponent": Range(-2.0, 2.0, ""),
+    "slip_modulus_speed": Range(0.0, 1e3, "m/s", open_low=True),
 }
 _UNIT_WEIGHT = Range(0.0, 1e6, "N/m^3", open_low=True)
 # Needed by one model each, and None where the soil does not define them.
@@ -105,6 +107,9 @@ class Soil:
             it, and only for them.
         slip_sinkage: a of the digging by slip, see `models.wheel.shear_law` [-], 0 to 10; 0: slip does not dig.
         bulldozing: `passive_pressure` of the soil that the wheel pushes ahead; None: it pushes none.
+        slip_modulus_exponent: m of K (v_x/v_0)^m, the slip modulus at a forward speed, see
+            `models.wheel.traction.modulus_factor` [-], -2 to 2; 0: traction does not depend on the speed.
+        slip_modulus_speed: v_0 there [m/s], in (0, 1000].
 
     Raises:
         ValueError: A value is not a finite number in its range; all wrong ones are named at once.
@@ -132,6 +137,8 @@ class Soil:
     shear_residual: float | None = field(default=None, kw_only=True)
     slip_sinkage: float = field(default=0.0, kw_only=True)
     bulldozing: PassivePressure | None = field(default=None, kw_only=True)
+    slip_modulus_exponent: float = field(default=0.0, kw_only=True)
+    slip_modulus_speed: float = field(default=0.1, kw_only=True)
 
     def __post_init__(self) -> None:
         given = {name: getattr(self, name) for name in ALLOWED}
@@ -141,6 +148,8 @@ class Soil:
             object.__setattr__(self, name, float(value))
 
     def _shear_problem(self) -> str | None:
+        if self.slip_modulus_exponent and self.slip_sinkage:
+            return f"slip_modulus_exponent is {self.slip_modulus_exponent:g}, allowed with slip_sinkage: 0"
         if self.shear not in SHEAR_LAWS:
             return f"shear is {self.shear!r}, allowed: one of {SHEAR_LAWS}"
         peaks = self.shear != SHEAR_LAWS[0]

@@ -13,7 +13,7 @@ import math
 
 from models.kernels.compiled import FloatArray, kernel
 from models.wheel import kernels, xu
-from models.wheel.packed import RADIUS, SLIP_MODULUS, VARIANT, XU
+from models.wheel.packed import RADIUS, SLIP_MODULUS, SPEED, SPEED_EXPONENT, VARIANT, XU
 from models.wheel.shear_law import slip_over_grip
 
 
@@ -39,6 +39,24 @@ def slip_and_slide(forward: float, sideways: float, rolling: float, slip_speed: 
     reference = 0.5 * (math.sqrt(total * total + 4.0 * slip_speed * slip_speed) + abs(excess))
     inverse = 1.0 / reference
     return excess * inverse, -sideways * inverse, reference
+
+
+@kernel
+def modulus_factor(p: FloatArray, forward: float, slip_speed: float) -> float:
+    """Slip modulus at a forward speed over that at `slip_modulus_speed`.
+
+    Traction is F_max f(v_x, s), Petersen 2012 (4.29); f is left to experiments, and (4.30) has tanh(s/K) with a K of
+    the speed v_x. A power of the speed is assumed, K (v_x/v_0)^m: of what a wheel's tests at two speeds can tell.
+
+    Args:
+        p: Packed parameters, shape (packed.SIZE,).
+        forward: v_x of the axle along the heading [m/s].
+        slip_speed: Below which v_x counts as about this speed [m/s].
+    """
+    if p[SPEED_EXPONENT] == 0.0:
+        return 1.0
+    least = slip_speed * slip_speed
+    return math.pow((forward * forward + least) / (p[SPEED] * p[SPEED] + least), 0.5 * p[SPEED_EXPONENT])
 
 
 @kernel
@@ -206,6 +224,8 @@ def moving_forces(
         return xu.steady_forces(p, kernels.relative_sinkage(p, z), forward, sideways, rolling, slip_speed)
     slip, slide, _ = slip_and_slide(forward, sideways, rolling, slip_speed)
     normal, cosine, sine, limit = kernels.resultant_at_slip(p, z, slip)
+    factor = modulus_factor(p, forward, slip_speed)
+    slip, slide = slip / factor, slide / factor
     normal, cosine, sine = against_travel(normal, cosine, sine, forward, slip_speed)
     tangential, lateral = shared_shear(p, limit, slip, slide)
     if tangential * sine < 0.0:

@@ -52,6 +52,7 @@ NOT_RUN = {
     r"hil run sim_xu( .*)?": "kernels of its own: tests/hil/experiments/test_xu.py has a shorter one",
     r"hil run sim_mixed_wheels": "kernels of its own: tests/hil/experiments/test_mixed_wheels.py has a shorter one",
     r"hil run sim_(step|drop)( .*)?": "drives of 15 s: tests/hil/experiments/test_crossing.py has a shorter one",
+    r"hil run sim_step_plate .*": "a climb of 30 s: tests/hil/experiments/test_plate_force.py has a shorter one",
     r"hil run sim_capture( .*)?": "kernels of its own: tests/hil/experiments/test_capture_run.py has a shorter one",
     r"hil run sim_walk( .*)?": "a walk of half a minute: tests/hil/experiments/test_walk.py has a cycle",
     r"hil trial sim_impact .*posture=.*": "legs move first: tests/hil/experiments/test_posture.py",

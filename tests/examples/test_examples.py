@@ -26,8 +26,9 @@ PROGRAMS = {
     "wheel_curves": "wheel_curves.png",
 }
 SLOW = {"own_experiment", "own_rover", "pantograph_rover", "read_a_record", "run_a_trial", "sweep_angles"}
-# Run elsewhere: the one by pytest, in tests/hil/testing; the other against a command socket, in tests/hil/operator.
-RUN_OTHERWISE = {"test_relay_board", "operate_a_rig"}
+# Run elsewhere: by pytest, in tests/hil/testing; against a command socket, in tests/hil/operator; against a step
+# service, in tests/hil/simulator/stepping.
+RUN_OTHERWISE = {"test_relay_board", "operate_a_rig", "on_board_controller"}
 
 
 @pytest.fixture

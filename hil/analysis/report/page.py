@@ -22,11 +22,14 @@ from hil.analysis.report.drawing import legend_below, marker_of, new_figure, say
 from hil.analysis.report.force_figures import normalised
 from hil.analysis.report.groups import ENERGIES, FORCE, FORCES, STRAIN, WITH, Group, Trial
 from hil.analysis.report.trial_figures import Trace
+from hil.analysis.ruts import RUT_COLUMNS, ruts_in_folder
 from hil.analysis.statistics import RankCorrelation, paired
-from hil.config import Config
+from hil.config import Config, ConfigError
 from hil.experiments.drawing import COLOURS
 from hil.messages.layout import INSTRUMENTS, SOIL_PARAMETERS
+from hil.recording import RecordError
 from hil.recording.child_reader import file_sha256
+from hil.recording.run_folder import FolderError
 from hil.version import running_version
 
 
@@ -93,6 +96,21 @@ def _of(found: Mapping[str, object], name: str, which: str) -> float | None:
     one = found.get(name)
     value = one.get(which) if isinstance(one, Mapping) else None
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def rut_rows(trials: Sequence[Trial]) -> list[tuple[str, tuple[str, ...]]]:
+    """Label and cells of each wheel's rut, of trials whose folder has the scan after them; or why there are none."""
+    rows: list[tuple[str, tuple[str, ...]]] = []
+    for trial in trials:
+        if trial.folder is None:
+            continue
+        try:
+            found = ruts_in_folder(trial.folder, unverified=True)  # the report has compared the digests
+        except (ConfigError, RecordError, FolderError) as error:
+            rows.append((trial.label, (str(error),)))
+        else:
+            rows += [(trial.label, rut.cells) for rut in found.wheels] if found else []
+    return rows
 
 
 ERRORS = {
@@ -254,6 +272,8 @@ def render(contents: Contents) -> str:
         motion_roles=roles_of(measured),
         soil=soil_rows(trials),
         mobility=mobility_rows(trials),
+        ruts=rut_rows(trials),
+        rut_columns=RUT_COLUMNS,
         motion_errors=[f"{name} [{unit}]" for name, unit, _ in ERRORS.values()],
         delays={
             words: _quantiles(np.array([value for (value,) in paired([trial.summary for trial in trials], key)]))

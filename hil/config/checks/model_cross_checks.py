@@ -228,6 +228,9 @@ def _problems(config: UncheckedConfig) -> Iterator[Problem]:
     if soil.slip_sinkage:
         allowed = f"{_NEEDED} soil whose pressure does not depend on the slip: soil.slip_sinkage null"
         yield Problem(_KEY, f"a section, with soil.slip_sinkage {soil.slip_sinkage:g}", allowed, ("soil.slip_sinkage",))
+    if soil.slip_modulus_exponent:
+        allowed = f"{_NEEDED} one slip modulus at all speeds: soil.slip_modulus_exponent null"
+        yield Problem(_KEY, "a section, with soil.slip_modulus_exponent", allowed, ("soil.slip_modulus_exponent",))
     if soil.density_kgpm3 is not None:
         allowed = f"{_NEEDED} wheels that push no soil ahead: soil.density_kgpm3 null"
         yield Problem(_KEY, "a section, with soil.density_kgpm3", allowed, ("soil.density_kgpm3",))

@@ -122,12 +122,27 @@ def _term_checks(config: UncheckedConfig) -> Iterator[Problem]:
     sections: dict[str, SoilConfig | SoilRegionConfig] = {"soil": soil}
     sections |= {f"soil.regions.{number}": one for number, one in enumerate(soil.regions)}
     others = "null with wheel.variant flexible or xu"
+    yield from _speed_checks(soil, variants, any(one.slip_sinkage for one in sections.values()))
     for section, one in sections.items():
         if one.slip_sinkage and variants:
             yield Problem(f"{section}.slip_sinkage", f"{one.slip_sinkage:g}", others, ("wheel.variant",))
         if one.density_kgpm3 and (variants or crowned):
             allowed, keys = f"{others}, or wheel.crown_radius_m", ("wheel.variant", "wheel.crown_radius_m")
             yield Problem(f"{section}.density_kgpm3", f"{one.density_kgpm3:g}", allowed, keys)
+
+
+def _speed_checks(soil: SoilConfig, variants: set[str], digs: bool) -> Iterator[Problem]:
+    """Traction that depends on the speed."""
+    exponent, speed = "soil.slip_modulus_exponent", "soil.slip_modulus_speed_mps"
+    if (soil.slip_modulus_exponent is None) != (soil.slip_modulus_speed_mps is None):
+        given, missing = (speed, exponent) if soil.slip_modulus_exponent is None else (exponent, speed)
+        yield Problem(missing, "null", f"a number with {given}, or null both", (given,))
+    if soil.slip_modulus_exponent:
+        found = f"{soil.slip_modulus_exponent:g}"
+        if digs:
+            yield Problem(exponent, found, "null with slip_sinkage", ("soil.slip_sinkage", "soil.regions"))
+        if "xu" in variants:
+            yield Problem(exponent, found, "null with wheel.variant xu, which has no slip modulus", ("wheel.variant",))
 
 
 def _each_check(config: UncheckedConfig) -> Iterator[Problem]:

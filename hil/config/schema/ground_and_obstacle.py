@@ -183,6 +183,12 @@ class SoilConfig(Section):
         "density of the soil that a wheel pushes ahead of it, against passive earth pressure; null: it pushes none",
         exclude_if=is_none,
     )
+    slip_modulus_exponent: float | None = bounded(
+        None, -2, 2, "m of K (v/v_0)^m, the slip modulus at a forward speed v; null: it is the same", exclude_if=is_none
+    )
+    slip_modulus_speed_mps: float | None = bounded(
+        None, 1e-3, 10, "v_0 at which K is slip_modulus; with that exponent", exclude_if=is_none
+    )
 
     @property
     def residual(self) -> float | None:

@@ -61,6 +61,9 @@ class WheelConfig(Section):
         "true: grousers also shear the soil at their sides, by Bekker's factors; null: a larger radius",
         exclude_if=is_none,
     )
+    grouser_rim: bool | None = key(
+        None, "true: the rim touches the obstacle between the grousers too; null: their tips alone", exclude_if=is_none
+    )
     of: dict[str, _OwnWheelConfig] = Field(
         default_factory=dict,
         max_length=64,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import uniform_filter1d
 
 from hil.config.rig import Rig
 from hil.experiments.base import FinishedRun, Summary
@@ -25,9 +26,9 @@ _NEAR_M = 1e-4
 # The speed at a hit is the slope of a parabola through the path over this time before it [s]: a wheel that falls gains
 # 0.2 m/s in it, which the parabola has.
 _SPEED_S = 0.02
-# A hit's peak lies within this time after it [s], and the twin may be late by the second. What stood there before is
-# the median over as long as the first before that.
-_PEAK_S, _LATE_S = 0.3, 0.1
+# A hit's peak lies within this time after it [s], and the twin may be late by the second. What stands there before it
+# is the least mean over the third, a period of the plate's ring: another axle may leave just before.
+_PEAK_S, _LATE_S, _MEAN_S = 0.3, 0.1, 0.05
 _EVERY = 10  # ticks between the poses in which a hit is first looked for
 _STEPS = 200  # places of the rover along the plate at which its sensors' static load is worked out
 
@@ -40,8 +41,8 @@ RESULTS = (
         "T_c, twin", 4, "J", when="plate_hit_s"),
     SummaryKey("plate_hit_energy_true_J", "that of the first, of the simulated rig", "T_c of the first, simulated rig",
         4, "J", when="plate_hit_s"),
-    SummaryKey("plate_hit_force_N", "largest sum of the sensors from 0.1 s before it to 0.3 s after, over what stood "
-        "there before", "force at each hit", 0, "N", when="plate_hit_s"),
+    SummaryKey("plate_hit_force_N", "largest rise of the sum of the sensors from 0.1 s before it to 0.3 s after",
+        "force at each hit", 0, "N", when="plate_hit_s"),
     SummaryKey("plate_peak_N", "largest sum of the sensors", "largest force on the plate", 0, "N", when="plate_hit_s"),
     SummaryKey("plate_left_N", "sum of the sensors at the end, if by the twin no wheel is on the plate; over "
         "`crossing.left_share` of the largest the run is not accepted", "force left on the empty plate", 1, "N",
@@ -138,10 +139,11 @@ def plate_reasons(run: FinishedRun, course: Course, found: Summary) -> list[str]
 
 
 def _risen_N(t_s: Floats, total: Floats, at_s: float) -> float | None:
-    since_s = t_s - (at_s - _LATE_S)
-    after, before = (since_s >= 0.0) & (since_s < _LATE_S + _PEAK_S), (since_s < 0.0) & (since_s >= -_PEAK_S)
-    stood = float(np.median(total[before])) if before.any() else 0.0
-    return finite(float(total[after].max()) - stood) if after.any() else None
+    near = total[(t_s >= at_s - _LATE_S - _MEAN_S) & (t_s < at_s + _PEAK_S)]
+    if len(near) < 2:
+        return None
+    stood = np.minimum.accumulate(uniform_filter1d(near, max(round(_MEAN_S / (t_s[1] - t_s[0])), 1)))
+    return finite(float((near - stood).max()))
 
 
 def _approaches(rig: Rig, course: Course, plate: SensedFace, ticks: Recorded) -> tuple[list[_Approach], bool]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from scipy.spatial import cKDTree
 from typer.testing import CliRunner
 
 import hil
+from hil.analysis.report.page import rut_rows
 from hil.analysis.ruts import HeightDifference, measure_ruts
 from hil.cli import app
 from hil.config import ConfigError
@@ -129,3 +132,19 @@ def test_the_command_writes_table_figure_and_numbers(run, tmp_path):
     written = json.loads((tmp_path / "out" / "ruts.json").read_text())
     assert [wheel["wheel"] for wheel in written["wheels"]] == list(WHEELS)
     assert (tmp_path / "out" / "ruts.png").stat().st_size > 20_000
+
+
+def test_a_report_shows_the_ruts_of_a_run_whose_folder_has_the_scan_after_it(run, found, tmp_path):
+    folder = shutil.copytree(run, tmp_path / "run")
+    trial = SimpleNamespace(label="3", folder=folder)
+    assert rut_rows([trial, SimpleNamespace(label="4", folder=None)]) == []
+    later_scan(folder / "after.csv", run)
+    assert rut_rows([trial]) == [("3", rut.cells) for rut in found.wheels]
+    ended = CliRunner().invoke(app, ["report", str(folder)])
+    assert ended.exit_code == 0, ended.output
+    assert all(cell in ended.output for cell in found.wheels[0].cells)
+    assert (folder / "ruts.png").stat().st_size > 20_000
+    later_scan(folder / "after.csv", run, ends=((-0.5, 0.7), (-0.75, 0.75)))
+    ((_, (wrong,)),) = rut_rows([trial])
+    assert "next to the ruts" in wrong
+    assert CliRunner().invoke(app, ["report", str(folder)]).exit_code == 2

@@ -10,8 +10,9 @@ from hil.config.model_parameters import nominal_rig
 from hil.config.unchecked_config import fingerprint
 
 KEYS = {
-    ("soil", "slip_sinkage"), ("soil", "density_kgpm3"), ("wheel", "grouser_thrust"), ("ground", "friction_holds"),
-    ("obstacle", "hold_stiffness_Npm"),
+    ("soil", "slip_sinkage"), ("soil", "density_kgpm3"), ("wheel", "grouser_thrust"), ("wheel", "grouser_rim"),
+    ("ground", "friction_holds"),
+    ("obstacle", "hold_stiffness_Npm"), ("soil", "slip_modulus_exponent"), ("soil", "slip_modulus_speed_mps"),
 }  # fmt: skip
 
 
@@ -70,3 +71,28 @@ def test_friction_that_holds_is_refused_on_ground_that_does_not_have_it(kind):
     with pytest.raises(ConfigError, match=rf"friction_holds: found true; allowed: false with ground\.kind {kind}"):
         load_config("sim_impact", [f"ground.kind={kind}", "ground.friction_holds=true"])
     assert load_config("sim_impact", ["ground.kind=firm", "ground.friction_holds=true"]).ground.friction_holds
+
+
+BY_SPEED = ("soil.slip_modulus_exponent=0.5", "soil.slip_modulus_speed_mps=0.01")
+
+
+def test_the_slip_modulus_depends_on_the_speed_where_both_keys_are_given():
+    ground = nominal_rig(load_config("sim_wheel_bed", BY_SPEED)).ground
+    assert (ground.soil.slip_modulus_exponent, ground.soil.slip_modulus_speed) == (0.5, 0.01)
+    for one, missing in (BY_SPEED, BY_SPEED[::-1]):
+        with pytest.raises(ConfigError, match=rf"{missing.partition('=')[0]}: found null; allowed: a number with"):
+            load_config("sim_wheel_bed", [one])
+
+
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [
+        ("sim_xu", []),
+        ("sim_soil_estimate", []),
+        ("sim_wheel_bed", ["soil.slip_sinkage=1.5"]),
+        ("sim_wheel_bed", [REGION]),
+    ],
+)
+def test_a_slip_modulus_by_speed_is_refused_where_no_model_has_it(name, others):
+    with pytest.raises(ConfigError, match=r"slip_modulus_exponent"):
+        load_config(name, [*BY_SPEED, *others])

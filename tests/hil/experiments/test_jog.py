@@ -3,7 +3,7 @@
 import itertools
 import json
 import math
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from hil.config.rig import Rig
 from hil.experiments.base import AFTER_NS, ARMED_NS
 from hil.experiments.jog import JogExperiment, JogState, wheel_speeds
 from hil.messages.fault import Check
+from hil.messages.operator_input import SetPoint, Stop
 
 CONFIG = load_config("sim_impact")
 MS = 1_000_000
@@ -21,13 +22,14 @@ PASSED = [Check("all", True, "", "")]
 BAD = [Check("sensor", False, "broken", "whole")]
 
 
-def run(jog, ms, *, impact_ms=None, safe_ms=None):
-    """All goals of this number of ticks; sensors are zeroed at 10 ms."""
+def run(jog, ms, *, impact_ms=None, safe_ms=None, asked=MappingProxyType({})):
+    """All goals of this number of ticks; sensors are zeroed at 10 ms. An operator's commands by time [ms]."""
     goals = []
     for now in range(1, ms + 1):
         hit = 1 if impact_ms is not None and now >= impact_ms else None
         estimate = SimpleNamespace(zeroed=now >= 10, impact_ns=hit)
-        samples = SimpleNamespace(t_ns=now * MS, operator=(), drives=SimpleNamespace(acknowledged_ns=0))
+        drives = SimpleNamespace(acknowledged_ns=0, stopped_ns=-1)
+        samples = SimpleNamespace(t_ns=now * MS, operator=asked.get(now, ()), drives=drives)
         safe = safe_ms is not None and now >= safe_ms
         goals.append(jog.decide(samples, estimate, None, safe))
     return goals
@@ -66,6 +68,17 @@ def test_speed_grows_slower_than_the_limiter_allows():
     steps = [after - before for before, after in itertools.pairwise(speeds)]
     assert 0.0 < max(steps) < limit
     assert speeds[-1] > 0.9 * 0.1 / CONFIG.rover.wheel_radius_m
+
+
+def test_a_set_point_changes_the_speed_of_the_wheels_that_turn_and_a_stop_cuts_in_its_tick():
+    asked = {500: (SetPoint("speed_mps", -0.03),), 900: (SetPoint("speed_mps", 0.0),), 1200: (Stop("let go"),)}
+    goals = run(make(turn(["front_left"], 0.02, 5.0)), 1300, asked=asked)
+    rims = [goal.speed_radps[0] * CONFIG.rover.wheel_radius_m if goal.speed_radps else 0.0 for goal in goals]
+    assert [rims[at] for at in (497, 897, 1197)] == pytest.approx([0.02, -0.03, 0.0])
+    limit = CONFIG.limits.wheel_acceleration_radps2 / CONFIG.loop.rate_hz * CONFIG.rover.wheel_radius_m
+    assert max(abs(after - before) for before, after in itertools.pairwise(rims)) < limit
+    assert all(speed == 0.0 for goal in moving(goals) for speed in goal.speed_radps[1:])
+    assert [goal.cut for goal in goals[1195:1202]] == [False] * 4 + [True] * 3
 
 
 def test_a_valve_is_powered_with_all_wheels_cut():

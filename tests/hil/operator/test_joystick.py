@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import itertools
 import os
 import stat
 import struct
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hil.ipc.shared_types import LEASE
-from hil.messages.operator_input import Arm, SetPoint, Start, Stop
+from hil.messages.operator_input import Arm, Jog, SetPoint, Start, Stop
 from hil.operator import joystick
 from hil.operator.client import CommandClient, CommandError
 from hil.operator.joystick import AXES, BUTTONS, EVENT, HoldToRun, Joystick, JoystickError, SetPointAxis
@@ -59,7 +60,7 @@ class Rig:
         self.asked.append("no heartbeat")
 
     def status(self):
-        return {"state": self.state, "running": self.state in ("armed", "drive")}
+        return {"state": self.state, "running": self.state in ("armed", "drive", "move")}
 
     def wait_until(self, condition, within_s):
         assert condition(self.status())
@@ -70,6 +71,10 @@ class Rig:
             raise CommandError(self.refuses, "refused")
         self.asked.append("arm")
         self.state = "armed"
+
+    def ask(self, jog):
+        self.asked.append(jog)
+        self.state = "move"
 
     def start(self):
         self.asked.append("start")
@@ -128,6 +133,29 @@ def test_an_axis_sets_its_set_point_with_a_rate_and_at_most_its_end(bench):
     bench.stick.send(ABS, Y, 3000)  # within the dead zone
     bench.steps(2.0)
     assert bench.rig.asked[-1] == ("speed_mps", 0.0)
+
+
+@pytest.mark.parametrize("let_go", [(KEY, TRIGGER, 0), (ABS, Y, 3000)])
+def test_an_axis_jogs_wheels_while_the_button_is_held_and_stops_with_either(tmp_path, monkeypatch, let_go):
+    monkeypatch.setattr(joystick, "LOOK_S", 0.0)
+    bench = Bench(tmp_path, jogs=("front_left", "front_right"))
+    bench.stick.send(KEY, TRIGGER, 1)
+    bench.steps(1.0)
+    assert bench.rig.asked == []  # the axis is in the middle
+    bench.stick.send(ABS, Y, -32768)
+    bench.steps(1.0)
+    first = 0.1 * joystick.SET_S
+    assert bench.rig.asked[:2] == ["take", Jog(("front_left", "front_right"), first, 10.0)]
+    values = [first, *(one[1] for one in bench.rig.asked[2:])]
+    assert values[-1] == 0.05
+    longest_s = max(joystick.STATUS_S, joystick.SET_S) + 0.02
+    assert all(0.0 < after - before <= 0.1 * longest_s for before, after in itertools.pairwise(values))
+    bench.stick.send(*let_go)
+    bench.steps(0.02)
+    assert bench.rig.asked[-2:] == ["stop joystick: let go", "release"]
+    asked = len(bench.rig.asked)
+    bench.steps(2.0)
+    assert len(bench.rig.asked) == asked
 
 
 def test_unplugged_while_held_it_stops_and_says_so(bench):

@@ -78,8 +78,8 @@ def test_the_two_points_are_the_two_deepest_tips(angle_deg, wheel, seed):
     depths = -(all_tips - [obstacle.foot, 0.0, 0.0]) @ normal(angle)
     contact, _ = push(obstacle, q, wheel=wheel)
     deepest = np.argsort(depths)[-2:]
-    assert np.sort(contact.contact_points[wheel, :, DEPTH]) == pytest.approx(depths[deepest], abs=1e-12)
-    arms = contact.contact_points[wheel, :, ARM:][np.argsort(contact.contact_points[wheel, :, DEPTH])]
+    assert np.sort(contact.contact_points[wheel, :2, DEPTH]) == pytest.approx(depths[deepest], abs=1e-12)
+    arms = contact.contact_points[wheel, :2, ARM:][np.argsort(contact.contact_points[wheel, :2, DEPTH])]
     assert arms == pytest.approx(all_tips[deepest] - centre, abs=1e-12)
     assert contact.gap[wheel] == pytest.approx(-depths.max(), abs=1e-12)
 
@@ -89,7 +89,7 @@ def test_the_two_points_are_the_two_deepest_tips(angle_deg, wheel, seed):
 def test_the_offset_is_the_first_grousers_lean_above_the_contact_line(angle_deg, offset_deg):
     angle, offset = math.radians(angle_deg), math.radians(offset_deg)
     contact, _ = push(plate(angle, 1e-3, offset))
-    nearest = int(np.argmax(contact.contact_points[LEFT, :, DEPTH]))
+    nearest = int(np.argmax(contact.contact_points[LEFT, :2, DEPTH]))
     assert contact.contact_points[LEFT, nearest, LEAN] == pytest.approx(offset, abs=1e-12)
     # above is up the plate: the tip's arm leans that way
     up = np.array([math.cos(angle), 0.0, math.sin(angle)])
@@ -106,15 +106,15 @@ def test_rolling_on_lowers_the_lean_by_the_angle_rolled():
     q = ROVER.neutral()
     q[7 + ROVER.joint_names.index("front_left_drive")] = math.radians(3.0)
     contact, _ = push(plate(math.radians(70.0), 1e-3, math.radians(5.0)), q)
-    assert np.abs(contact.contact_points[LEFT, :, LEAN]).min() == pytest.approx(math.radians(2.0), abs=1e-12)
+    assert np.abs(contact.contact_points[LEFT, :2, LEAN]).min() == pytest.approx(math.radians(2.0), abs=1e-12)
 
 
 @pytest.mark.parametrize(("tip_depth", "touching"), [(-1e-6, 0), (1e-4, 1), (6e-3, 1), (8e-3, 2)])
 def test_a_second_grouser_touches_when_its_own_tip_reaches_the_plate(tip_depth, touching):
     """One on the line; its neighbours are 185 mm (1 - cos 16.36 deg) = 7.5 mm behind."""
     contact, force = push(plate(math.pi / 2, tip_depth, offset=1e-9))
-    assert np.count_nonzero(contact.contact_points[LEFT, :, SHARE]) == touching
-    assert contact.force[LEFT] == pytest.approx(contact.contact_points[LEFT, :, SHARE].sum())
+    assert np.count_nonzero(contact.contact_points[LEFT, :2, SHARE]) == touching
+    assert contact.force[LEFT] == pytest.approx(contact.contact_points[LEFT, :2, SHARE].sum())
     assert force.any() == (touching > 0)
 
 
@@ -122,8 +122,8 @@ def test_each_grouser_has_its_own_force_by_its_own_depth_and_not_that_of_the_sum
     """Two alike, half a pitch above and below: F = 2 k d^1.5 and not k (2 d)^1.5, which (6.4) as printed would give."""
     contact, _ = push(plate(math.pi / 2, 5e-3, offset=0.5 * PITCH, friction=0.0))
     depth = 5e-3 - (RADIUS + HEIGHT) * (1.0 - math.cos(0.5 * PITCH))
-    assert contact.contact_points[LEFT, :, DEPTH] == pytest.approx([depth, depth], abs=1e-12)
-    assert contact.contact_points[LEFT, :, SHARE] == pytest.approx(5.5e4 * depth**1.5, rel=1e-9)
+    assert contact.contact_points[LEFT, :2, DEPTH] == pytest.approx([depth, depth], abs=1e-12)
+    assert contact.contact_points[LEFT, :2, SHARE] == pytest.approx(5.5e4 * depth**1.5, rel=1e-9)
     assert contact.force[LEFT] == pytest.approx(2.0 * 5.5e4 * depth**1.5, rel=1e-9)
 
 
@@ -140,7 +140,7 @@ def test_forces_act_at_the_tips(angle_deg, friction, seed):
     n = normal(angle)
     centre = ROVER.wheel_positions(q)[LEFT]
     total, moment = np.zeros(3), np.zeros(3)
-    for arm, share in zip(contact.contact_points[LEFT, :, ARM:], contact.contact_points[LEFT, :, SHARE], strict=True):
+    for arm, share in zip(contact.contact_points[LEFT, :2, ARM:], contact.contact_points[LEFT, :2, SHARE], strict=True):
         sliding = np.cross([0.0, 2.0, 0.0], arm)
         sliding -= (sliding @ n) * n
         push_here = share * (n - friction * sliding / np.linalg.norm(sliding))
@@ -149,7 +149,7 @@ def test_forces_act_at_the_tips(angle_deg, friction, seed):
     assert contact.force[LEFT] > 0.0
     assert force[:3] == pytest.approx(total, rel=1e-9, abs=1e-9)
     assert force[3:6] == pytest.approx(moment, rel=1e-9, abs=1e-9)
-    points = contact.contact_points[LEFT]
+    points = contact.contact_points[LEFT, :2]
     along = sum(share * arm for arm, share in zip(points[:, ARM:], points[:, SHARE], strict=True))
     assert force[AXLE] == pytest.approx(
         np.cross(along, n)[1] + sum(
@@ -168,10 +168,10 @@ def _slide(arm, n):
 
 def test_the_reading_of_the_point_is_the_centre_of_the_load():
     contact, _ = push(plate(math.pi / 2, 5e-3, offset=math.radians(7.0)))
-    heights = RADIUS + contact.contact_points[LEFT, :, ARM + 2]
-    expected = contact.contact_points[LEFT, :, SHARE] @ heights / contact.contact_points[LEFT, :, SHARE].sum()
+    heights = RADIUS + contact.contact_points[LEFT, :2, ARM + 2]
+    expected = contact.contact_points[LEFT, :2, SHARE] @ heights / contact.contact_points[LEFT, :2, SHARE].sum()
     assert contact.point[LEFT] == pytest.approx((0.4552, expected), abs=1e-12)
-    assert contact.contact_points[LEFT, :, SHARE].min() > 0.0
+    assert contact.contact_points[LEFT, :2, SHARE].min() > 0.0
 
 
 def test_onset_belongs_to_the_grouser_and_is_forgotten_when_it_leaves():
@@ -180,7 +180,7 @@ def test_onset_belongs_to_the_grouser_and_is_forgotten_when_it_leaves():
     v[AXLE] = 1.0
     obstacle = plate(math.pi / 2, 6e-3, offset=math.radians(7.0))
     contact, _ = push(obstacle, v=v)
-    above = int(np.argmax(contact.contact_points[LEFT, :, LEAN]))
+    above = int(np.argmax(contact.contact_points[LEFT, :2, LEAN]))
     assert contact.contact_points[LEFT, above, ONSET_RATE] == pytest.approx(
         (RADIUS + HEIGHT) * math.sin(math.radians(7.0)), rel=1e-9
     )
@@ -191,7 +191,7 @@ def test_onset_belongs_to_the_grouser_and_is_forgotten_when_it_leaves():
         (RADIUS + HEIGHT) * math.sin(math.radians(7.0)), rel=1e-9
     )
     push(obstacle._replace(foot=obstacle.foot + 0.1), v=v, contact=contact)
-    assert not contact.contact_points[LEFT, :, ONSET_RATE].any()
+    assert not contact.contact_points[LEFT, :2, ONSET_RATE].any()
 
 
 def test_a_grouser_keeps_its_slot_while_it_rolls_through():
@@ -201,7 +201,7 @@ def test_a_grouser_keeps_its_slot_while_it_rolls_through():
     for i in range(400):
         q[7 + ROVER.joint_names.index("front_left_drive")] = -25.0 + i * step
         push(obstacle, q, contact=contact)
-        lean = contact.contact_points[LEFT, :, LEAN].copy()
+        lean = contact.contact_points[LEFT, :2, LEAN].copy()
         if last is not None:
             stayed = np.abs(last - step - lean) < 1e-9
             changed = np.abs(last - step + PITCH - (lean - PITCH)) < 1e-9
@@ -268,3 +268,29 @@ def test_an_obstacle_out_of_range_is_refused_by_the_name_of_the_field(field, val
     check_obstacle(good._replace(foot=math.nan))
     with pytest.raises(ValueError, match=rf"obstacle: {field}.* is .*, allowed: "):
         check_obstacle(good._replace(**{field: value}))
+
+
+@pytest.mark.parametrize("angle_deg", ANGLES_DEG)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_rim_touches_between_few_grousers_with_its_own_force(angle_deg, seed):
+    """By hand: a circle of the rim's radius, and its law (Hunt and Crossley, at rest k delta^p)."""
+    angle, q = math.radians(angle_deg), moved(seed)
+    obstacle = plate(angle, 8e-3, grousers=8)
+    depth = RADIUS - float((ROVER.wheel_positions(q)[LEFT] - [obstacle.foot, 0.0, 0.0]) @ normal(angle))
+    tips_alone, _ = push(obstacle, q)
+    with_rim, _ = push(obstacle._replace(rim_below=HEIGHT), q)
+    more = obstacle.stiffness * max(depth, 0.0) ** obstacle.exponent
+    assert with_rim.force[LEFT] - tips_alone.force[LEFT] == pytest.approx(more, rel=1e-9, abs=1e-9)
+    assert with_rim.contact_points[LEFT, 2, DEPTH] == pytest.approx(depth, abs=1e-12)
+
+
+@pytest.mark.parametrize(("grousers", "touches"), [(12, True), (14, False)])
+def test_on_a_plane_the_rim_bears_nothing_where_grousers_are_closer_than_their_height_needs(grousers, touches):
+    """With a tip on each side of the line the rim is at the plane when h = R (1 - cos(pi/n)): between 12 and 14."""
+    height = 6e-3
+    tips = (RADIUS + HEIGHT) * math.cos(math.pi / grousers)  # of two tips that just touch
+    assert (tips < RADIUS + HEIGHT - height) is touches
+    angle = math.radians(90.0)
+    obstacle = plate(angle, RADIUS + HEIGHT - tips, offset=math.pi / grousers, grousers=grousers, rim_below=height)
+    contact, _ = push(obstacle)
+    assert bool(contact.contact_points[LEFT, 2, SHARE] > 0.0) is touches

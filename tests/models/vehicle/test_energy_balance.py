@@ -21,6 +21,7 @@ CASES = {
     "firm": ["ground.kind=firm"],
     "rigid": ["ground.kind=rigid"],
     "legs and grousers": ["obstacle.legs=each", "obstacle.exponent=1.5", "wheel.grousers=22"],
+    "rim between grousers": ["wheel.grousers=8", "wheel.grouser_rim=true"],
     "other law, drawbar": ["obstacle.law=gonthier", "obstacle.restitution=0.4", "rover.drawbar.pull_N=20"],
     "friction that holds": ["ground.kind=firm", "ground.friction_holds=true", "obstacle.hold_stiffness_Npm=8e5"],
     "couplings": ["rover.type=rocker_bogie"],
