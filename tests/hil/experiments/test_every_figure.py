@@ -146,3 +146,18 @@ def test_nothing_lies_over_anything_else_every_axis_has_its_unit_and_every_panel
         said = " ".join(text.get_text() for text in figure.texts)
         words = ("run run_8", "seed 1", "2026-11-29", f"config {name}", "real rig" if config.rig == "real" else "SIMUL")
         assert [word for word in words if word not in said] == [], width
+
+
+@pytest.mark.parametrize(("overrides", "there"), [((), False), (("follow.held_back={}",), True)])
+def test_a_pull_is_drawn_only_where_something_is_attached(overrides, there):
+    config = load_config("sim_follow", overrides)
+    record, summary = made_up(config)
+    figure = experiment_named("follow").plot(record, summary, "run_8", FigureForm())
+    assert ("Drawbar pull, load cell" in [axes.get_title(loc="left") for axes in figure.axes]) is there
+
+
+@pytest.mark.slow
+def test_what_follows_a_wheel_speed_is_held_against_the_rims():
+    record, summary = made_up(load_config("sim_scan_torque"))
+    figure = experiment_named("follow").plot(record, summary, "run_8", FigureForm())
+    assert "Speed wanted less speed of the rims" in [axes.get_title(loc="left") for axes in figure.axes]

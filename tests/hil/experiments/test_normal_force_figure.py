@@ -81,6 +81,16 @@ def test_full_is_what_was_dashed_what_was_wanted_dotted_a_limit(drawn, title):
     assert ("--" in styles) == ("wanted" in [text.get_text() for text in axes.get_legend().get_texts()])
 
 
+def test_each_valve_has_its_name_and_a_bar_of_its_own_height(drawn):
+    for one in drawn:
+        axes = panel(one, "Valves powered")
+        assert [label.get_text() for label in axes.get_yticklabels()] == [
+            name.replace("_", " ") for name in LAYOUT.chambers
+        ]
+        heights = [bar.get_paths()[0].get_extents().intervaly.mean() for bar in axes.collections]
+        assert heights == pytest.approx([*range(len(LAYOUT.chambers))])
+
+
 def test_wheels_cylinders_and_sources_share_no_colour(drawn):
     of_panel = {
         title: {line.get_color() for line in panel(drawn[0], title).lines if np.size(line.get_xdata()) > 2}

@@ -42,8 +42,8 @@ def take(rig: OperatedRig, page: Page, folder: Path) -> None:
     page.get_by_role("button", name="/trial_0001").click()
     page.get_by_role("heading", name="Force sensors around the impact").wait_for()
     page.locator("#stages tr").first.wait_for()
-    page.set_viewport_size({"width": 1280, "height": 1300})  # the whole chart
-    picture("after", "one-run")
+    page.set_viewport_size({"width": 1280, "height": 1180})  # the whole chart
+    picture("after", "runs")
 
 
 def main(folder: Path) -> None:
