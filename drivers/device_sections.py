@@ -228,7 +228,7 @@ class _Named(Section, Generic[T]):
         for name, value in self.given.items():
             if name not in names:
                 found = "a section" if isinstance(value, Section) else repr(value)
-                yield Problem(f"{key}.{name}", f"an unknown key = {found}", known, (setting,))
+                yield Problem(f"{key}.{name}", f"an unknown key with the value {found}", known, (setting,))
         for name in names if self.needed else ():
             if name not in self.given:
                 yield Problem(f"{key}.{name}", "nothing", f"a value; each of {known}, needs one", (setting,))

@@ -68,7 +68,8 @@ class Problem(NamedTuple):
     depends_on: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.key}: found {self.found}; allowed: {self.allowed}"
+        allowed = self.allowed if self.allowed.startswith("did you mean") else f"allowed: {self.allowed}"
+        return f"{self.key}: found {self.found}; {allowed}".removeprefix("(file): ")
 
 
 # The config key of a sensor's sensitivity, by the kind of its conditioning.

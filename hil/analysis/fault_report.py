@@ -14,15 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.analysis.recording_checks import carried_of
+from hil.analysis.recovery import KILLED
 from hil.config import parse_config
 from hil.messages.layout import AGED, ROLES, Layout
 from hil.messages.signals import AGE
 from hil.processes.disturbances import NOTICED_WITHIN_NS, longest_near
 from hil.recording import OpenRecord, RecordError, open_trial
-from hil.recording.run_folder import recorded_run
+from hil.recording.reader import file_of, is_held
+from hil.recording.run_folder import recorded_run, summary_of
+from hil.recording.sample_writer import RECOVERED
 from hil.recording.sinks import carried_fault
 from hil.runtime.loop import TICKS_AFTER_FAULT
 from hil.safety.fault_table import FAULT_TABLE, FaultRow, ReactionTimes
+from hil.simulator.ground_truth import TRUTH
 
 _DEG = 180.0 / math.pi
 
@@ -40,7 +44,7 @@ def quantities(layout: Layout, states: str, fields: Collection[str]) -> Iterator
 
     `states` are those of the experiment as /meta/states of a record names them: 0=idle,1=armed.
     """
-    names = dict(state.split("=", 1) for state in states.split(","))
+    names = _state_names(states)
     yield _Quantity("state", lambda row: names.get(str(row["state"]), str(row["state"])).replace("_", " "))
     yield _yes_or_no("Safe", "safe")
     yield _yes_or_no("drives cut", "cut")
@@ -175,6 +179,34 @@ def read_reports(run: Path) -> list[FaultReport]:
         raise RecordError(f"{run}: the record is not of this version ({type(error).__name__}: {error})") from None
 
 
+def cut_off(run: Path) -> str:
+    """That a run was cut off, where its record ends and what to do, in words; empty: it ended by itself.
+
+    Raises FolderError, RecordError: as of `read_reports`.
+    """
+    alive = is_held(file_of(recorded_run(run)))
+    with open_trial(run) as record:
+        recovered = RECOVERED in record.meta
+        if summary_of(run) and not recovered:
+            return ""
+        if alive:
+            return "This run still goes on: its record is not whole yet."
+        ends = "before its first tick"
+        if len(record.tick):
+            last = record.tick[-1]
+            state = _state_names(str(record.meta.get("states", ""))).get(str(last["state"]), str(last["state"]))
+            ends = f"with tick {last['tick']}, at {last['t_ns'] * 1e-9:.3f} s, in the state {state.replace('_', ' ')}"
+    said = f"This run was cut off: its program or its computer stopped in the middle of it. Its record ends {ends}."
+    if recovered:
+        return f"{said} `hil recover` has made it whole; {KILLED} next to it is what was left."
+    return f"{said} It has no summary.json and no figure; `hil recover {run}` makes them, and says what is missing."
+
+
+def _state_names(states: str) -> dict[str, str]:
+    """Names of the states of an experiment by number, from /meta/states of a record: 0=idle,1=armed."""
+    return dict(state.split("=", 1) for state in states.split(",") if "=" in state)
+
+
 def fault_reports(record: OpenRecord) -> Iterator[FaultReport]:
     """A report on each fault of a record, in order of time; those of an earlier run that were still latched first.
 
@@ -256,9 +288,10 @@ def _empty_ms(safe: Rows, supply_Pa: float) -> float | None:
 
 
 def _others(events: Rows, own: np.void, tick: int) -> Iterator[tuple[float, str]]:
-    """Also those after the last tick of the record: the watchdog goes on where the loop has ended."""
+    """Also those after the last tick, where the watchdog goes on; not what a simulated rig knows of itself."""
     offsets = events["tick"] - tick
     within = (offsets >= -TICKS_BEFORE_FAULT) & (offsets <= TICKS_AFTER_FAULT)
+    within &= ~np.char.startswith(events["name"], TRUTH.encode())
     for event in events[within & (events["t_ns"] > 0)]:
         if event.tobytes() != own.tobytes():  # a value that is not a number is not equal to itself
             words = f"{_words(event['name'])}: {_words(event['detail'])}".removesuffix(": ")

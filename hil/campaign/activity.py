@@ -279,6 +279,6 @@ def draw(plan: _ActivityPlan, result: _ActivityResult, form: FigureForm) -> Figu
     for number, (_, from_h, to_h) in enumerate(spans):
         for axes in (charge, powers):
             axes.axvspan(from_h, to_h, color="black", alpha=0.03 if number % 2 else 0.08, lw=0)
-    name_phases(charge, form, spans, least=0.04)
+    name_phases(charge, form, spans)
     share_legend(figure, form, charge, powers)
     return figure

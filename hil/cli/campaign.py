@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from hil.cli.run_options import INTERRUPTED, AsJson, BatchOptions, Out, Unverified, complete_plan, running, with_groups
 from hil.cli.terminal import FAULT, USAGE, complain, show, usage_errors, write_folded
-from hil.cli.trial import spread_cells
+from hil.cli.trial import is_campaign, spread_cells
 
 if TYPE_CHECKING:
     from hil.analysis.compare import Comparison
@@ -178,7 +178,7 @@ def _table(wanted: CampaignOrder, last: list[dict[str, Any]]) -> Table:
 
 
 def compare(
-    first: Annotated[Path, typer.Argument(metavar="A", help="Folder of a campaign.")],
+    first: Annotated[Path, typer.Argument(metavar="A", help="Folder of a campaign, or of a run.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="Folder of another.")],
     quantity: Annotated[
         str, typer.Option("--quantity", metavar="KEY", help="Number to compare: a column of campaign.csv.")
@@ -187,7 +187,13 @@ def compare(
     unverified: Unverified = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare two campaigns: table, figure, and the difference B - A with its interval, at each angle and over all."""
+    """Compare two campaigns: table, figure, and the difference B - A with its interval, at each angle and over all.
+
+    Of two runs: each number of summary.json in which they differ, and the difference B - A; no figure.
+    """
+    if not (is_campaign(first) or is_campaign(second)):
+        _compare_runs((first, second), unverified, as_json)
+        return
     from hil.analysis.compare import compare as compare_campaigns
     from hil.analysis.compare import draw_comparison
     from hil.analysis.report import drawing
@@ -217,6 +223,31 @@ def compare(
     difference, p = _difference(comparison.overall)
     write_folded(f"over all angles: B - A {difference}, p {p}")
     write_folded(f"figure: {folder / 'compare.png'}, and as PDF and SVG")
+
+
+def _compare_runs(runs: tuple[Path, Path], unverified: bool, as_json: bool) -> None:
+    """Print the numbers in which two runs differ; the times that a computer took are not among them."""
+    from hil.analysis.campaign import numbers_of
+    from hil.analysis.dataset import UnverifiedRunError, verified_summary
+    from hil.recording import RecordError
+
+    with usage_errors(UnverifiedRunError, RecordError):
+        first, second = (numbers_of(verified_summary(run, unverified=unverified)[0]) for run in runs)
+    both = {
+        key: (first[key], second[key]) for key in first if {type(first[key]), type(second.get(key))} <= {int, float}
+    }
+    apart = {key: pair for key, pair in both.items() if pair[0] != pair[1] and not key.startswith("loop.")}
+    if as_json:
+        print(
+            json.dumps({key: {"a": a, "b": b, "difference": b - a} for key, (a, b) in apart.items()}, allow_nan=False)
+        )
+        return
+    table = Table("number", *(Column(name, justify="right") for name in ("A", "B", "B - A")))
+    for key, (a, b) in apart.items():
+        table.add_row(Text(key), f"{a:.5g}", f"{b:.5g}", f"{b - a:+.3g}")
+    show(table)
+    equal = sum(a == b for a, b in both.values())
+    write_folded(f"A {runs[0]}, B {runs[1]}: {len(apart)} numbers differ, {equal} are equal")
 
 
 def _comparison_table(found: Comparison) -> Table:

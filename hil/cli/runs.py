@@ -112,7 +112,7 @@ def _table(rows: Iterable[Mapping[str, Any]], more: Iterable[str]) -> Table:
 
 def _verdict(row: Mapping[str, Any]) -> str:
     if row.get("accepted") is None:
-        return "no summary" if "experiment" not in row else "-"
+        return "no summary yet, or cut off (hil recover)" if "experiment" not in row else "-"
     if row["accepted"]:
         return "accepted"
     return f"not accepted: {row.get('reasons', '')}"
@@ -261,15 +261,18 @@ def show_row(row: FaultRow) -> None:
 
 
 def _explain_run(run: Path, row: FaultRow | None, as_json: bool) -> None:
-    from hil.analysis.fault_report import read_reports
+    from hil.analysis.fault_report import cut_off, read_reports
     from hil.recording import RecordError
 
     with usage_errors(RecordError):
-        reports = read_reports(run)
+        reports, ended = read_reports(run), cut_off(run)
     wanted = [report for report in reports if row is None or report.row.number == row.number]
     if as_json:
-        print(json.dumps({"run": str(run), "faults": [report.as_json() for report in wanted]}, allow_nan=False))
+        found = {"run": str(run), "cut_off": ended, "faults": [report.as_json() for report in wanted]}
+        print(json.dumps(found, allow_nan=False))
         return
+    if ended:
+        write_folded(f"{run}: {ended}")
     if not wanted:
         faults = ", ".join(f"{report.row.number} {report.row.name}" for report in reports)
         what = "no fault" if row is None else f"no fault {row.number} ({row.name})"

@@ -70,7 +70,9 @@ def _problem(detail: ErrorDetails, cause: Any, whole: Schema | None) -> Problem:
         return Problem(".".join((*location, tag(schema))), shown(value), " or ".join(names))
     key = ".".join(location) or "(file)"
     if detail["type"] == "extra_forbidden":
-        return Problem(key, f"an unknown key = {shown(detail['input'])}", _known_keys(detail["loc"], whole))
+        return Problem(
+            key, f"an unknown key with the value {shown(detail['input'])}", _known_keys(detail["loc"], whole)
+        )
     if detail["type"] == "missing":
         return Problem(key, "nothing", f"{allowed(schema)}; this key is needed")
     return Problem(

@@ -29,6 +29,7 @@ _SCREEN_DPI, _PRINT_DPI = 100, 600
 # Size of a point, height of a line and width of a sign, in sizes of the font.
 POINTS_PER_INCH, _LINE_EM, _WIDE_EM = 72.0, 1.35, 0.53
 _GAP_IN, _COLUMNS = 0.03, 8  # space above a legend, and its columns at most
+_OF_COLUMN = 0.82  # part of a column of panels that the labels of the axes leave
 # In place of a config's `rig`: nothing ran.
 MODELS, TESTS = "SIMULATED: by the models alone", "measured by others"
 _KNOWN = ("seed", "config", "config_sha256", "version", "content_sha256")
@@ -172,13 +173,15 @@ Line = tuple[FloatArray, FloatArray]
 _BINS = 700
 # A panel shows no smaller part of its values than this.
 _LEAST_SPAN = 1e-3
-# A phase is named if it takes more than this part of the time, in room that is this part of the panel.
-_PHASE, _NAMED, _HEAD = "#bbbbbb", 0.1, 0.14
+# A phase is named, if its name is no wider than it is, in room that is this part of the panel.
+_PHASE, _HEAD = "#bbbbbb", 0.14
 # Told apart by the colour-blind and in grey: dark, middle, light; wheels of one axle share a colour.
 COLOURS = ("#004488", "#bb5566", "#ddaa33", "#999999")
 # Shapes next to the colours; T_c in all figures.
 MARKERS = ("o", "s", "^", "D", "v", "P", "p", "*")
 ENERGY_COLOUR = COLOURS[1]
+# Of left wheels: the same, paler, and the broader the further ahead, so that each shows where they coincide.
+_PALE, _BROAD = ("#668fb8", "#d699a3", "#ebcc85", "#c2c2c2"), (4.6, 3.2, 1.8, 1.0)
 # Of the right wheels' dashes: the same, darker.
 _DARK = ("#001d3d", "#6b1f30", "#7a5800", "#404040")
 _DASHES = ((4, 3), (1.5, 2), (6, 2, 1.5, 2), (8, 4))
@@ -236,15 +239,25 @@ def _extremes(t: FloatArray, y: FloatArray, size: int) -> tuple[FloatArray, Floa
 def wheel_style(layout: Layout, wheel: int) -> dict[str, Any]:
     """Colour by axle; left wheels broad, pale and solid, right ones thin, dark dashes, where the names say so.
 
-    So both show where they coincide, in colour and in grey. Right wheels lie over left ones; draw them in the order of
-    `wheels_in_order`.
+    So all show where they coincide, in colour and in grey, and no colour is mixed of two. Right wheels lie over left
+    ones, and rear ones over front ones; draw them in the order of `wheels_in_order`.
     """
     name = layout.wheels[wheel]
     axles = list(dict.fromkeys(_axle(other) for other in layout.wheels))
     place = axles.index(_axle(name)) % len(COLOURS)
     if "right" in name:
         return {"color": _DARK[place], "ls": (0, _DASHES[place]), "lw": 1.3}
-    return {"color": COLOURS[place], "ls": "-", "lw": 3.2, "alpha": 0.6}
+    return {"color": _PALE[place], "ls": "-", "lw": _BROAD[place]}
+
+
+def joint_style(layout: Layout, place: int) -> dict[str, Any]:
+    """As the wheel that a driven joint's name begins with, a steering joint thinner; of no wheel: a colour by place."""
+    joint = layout.servos[place]
+    for wheel, name in enumerate(layout.wheels):
+        if joint.startswith(name):
+            style = wheel_style(layout, wheel)
+            return style | ({"lw": 0.6 * style["lw"]} if joint.endswith("steering") else {})
+    return {"color": COLOURS[place % len(COLOURS)]}
 
 
 def wheels_in_order(layout: Layout) -> list[int]:
@@ -307,14 +320,17 @@ def mark_phases(panels: Sequence[Axes], form: FigureForm, record: OpenRecord) ->
         name_phases(axes, form, list(zip(names, at_s.tolist(), ends_s.tolist(), strict=True)))
 
 
-def name_phases(axes: Axes, form: FigureForm, spans: Sequence[tuple[str, float, float]], least: float = _NAMED) -> None:
-    """Name each phase that takes a good part of the whole, over no line; spans have name, begin and end."""
+def name_phases(axes: Axes, form: FigureForm, spans: Sequence[tuple[str, float, float]]) -> None:
+    """Name each phase that is as wide as its name, over no line; spans have name, begin and end."""
     low, high = axes.get_ylim()
     axes.set_ylim(low, high + _HEAD * (high - low))
+    size = form.font(8.0)
+    first, last = axes.get_xlim()
+    em_of_axis = panel_width_pt(axes) / size / (last - first)
     for name, begin, end in spans:
-        if end - begin > least * (spans[-1][2] - spans[0][1]):
-            style: dict[str, Any] = {"ha": "center", "va": "top", "color": "#404040", "fontsize": form.font(8.0)}
-            words = name.replace("_", " ")
+        words = name.replace("_", " ")
+        if (end - begin) * em_of_axis > _WIDE_EM * len(words):
+            style: dict[str, Any] = {"ha": "center", "va": "top", "color": "#404040", "fontsize": size}
             axes.text(0.5 * (begin + end), 0.985, words, transform=axes.get_xaxis_transform(), **style)
 
 
@@ -335,25 +351,42 @@ def curve_style(form: FigureForm, place: int, **more: Any) -> dict[str, Any]:
     return style | {"lw": form.line(1.6), "ms": form.line(4.5)} | more
 
 
-def legend_above(axes: Axes, form: FigureForm) -> None:
+def panel_width_pt(axes: Axes) -> float:
+    """Width that a panel will have, once the labels of its axes have their place, at least [pt]."""
+    place, figure = axes.get_subplotspec(), axes.get_figure(root=True)
+    columns = place.get_gridspec().ncols if place else 1
+    return _OF_COLUMN * POINTS_PER_INCH * figure.get_figwidth() / columns  # type: ignore[union-attr]
+
+
+def legend_above(axes: Axes, form: FigureForm, handles: Sequence[Any] | None = None) -> None:
     """A legend of one panel, above it, where it lies over no line; if its title has no place next to it, over both."""
+    named = axes.get_legend_handles_labels()[0] if handles is None else handles
     style: dict[str, Any] = {"fontsize": form.font(7.5), "handlelength": 1.8, "columnspacing": 1.0, "frameon": False}
-    legend = axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1, ncols=4, **style)
-    title, size, box = axes.get_title(loc="left"), form.font(10.0), legend.get_window_extent()
-    inch = axes.get_figure(root=True).dpi  # type: ignore[union-attr]
-    if box.width + _WIDE_EM * size * len(title) * inch / POINTS_PER_INCH > axes.bbox.width:
-        axes.set_title(title, loc="left", fontsize=size, pad=4.0 + box.height * POINTS_PER_INCH / inch)
+    title, size, width_pt = axes.get_title(loc="left"), form.font(10.0), panel_width_pt(axes)
+    to_pt = POINTS_PER_INCH / axes.get_figure(root=True).dpi  # type: ignore[union-attr]
+    for count in range(min(len(named), 4), 0, -1):
+        legend = axes.legend(
+            handles=named, loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1, ncols=count, **style
+        )
+        box = legend.get_window_extent()
+        if box.width * to_pt < width_pt:
+            break
+    if box.width * to_pt + _WIDE_EM * size * len(title) > width_pt:
+        axes.set_title(title, loc="left", fontsize=size, pad=4.0 + box.height * to_pt)
 
 
-def draw_limit(axes: Axes, form: FigureForm, at: float, words: str, *, upright: bool = False) -> None:
-    """A limit, as in all figures black and dotted, with its name for the legend."""
+def draw_limit(
+    axes: Axes, form: FigureForm, at: float, words: str, colour: str = "black", *, upright: bool = False
+) -> None:
+    """A limit, as in all figures dotted, black or in the colour of what it limits, with its name for the legend."""
     draw = axes.axvline if upright else axes.axhline
-    draw(at, color="black", lw=form.line(1.2), ls=":", label=words, zorder=1.5)
+    draw(at, color=colour, lw=form.line(1.2), ls=":", label=words, zorder=1.5)
 
 
 def dress_panel(axes: Axes, form: FigureForm, title: str, unit: str, along: str = "") -> None:
     """Title, unit, what it is drawn over, grid and sizes of a panel."""
-    axes.set_title(title, loc="left", fontsize=form.font(10.0))
+    size = form.font(10.0)
+    axes.set_title(fill(title, round(panel_width_pt(axes) / (_WIDE_EM * size))), loc="left", fontsize=size)
     axes.set_ylabel(unit, fontsize=form.font(9.0))
     axes.set_xlabel(along, fontsize=form.font(9.0))
     axes.tick_params(labelsize=form.font(8.5))

@@ -91,7 +91,7 @@ def plot_over_time(record: OpenRecord, summary: Mapping[str, Any], run: str, for
         speed_panel(grid[-1, 0], form, record)
         dress_panel(grid[-1, 0], form, "Forward speed", "[mm/s]")
         innovation_panel(grid[-1, 1], form, record)
-        dress_panel(grid[-1, 1], form, "Innovation; dashed: bound", "[1]")
+        dress_panel(grid[-1, 1], form, "Innovation; dotted: bound", "[-]")
         for axes in grid[-1]:
             legend_above(axes, form)
     for axes in (grid[-1] if layout.instruments else drawn)[-form.columns :]:

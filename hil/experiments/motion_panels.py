@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hil.config import ConfigError, parse_config
-from hil.experiments.drawing import COLOURS, plot_line
+from hil.experiments.drawing import COLOURS, draw_limit, plot_line
 from hil.experiments.figure_form import FigureForm
 from hil.messages.layout import Layout
 from hil.messages.stages import SOURCE_STATES
@@ -90,6 +91,31 @@ def speed_panel(axes: Axes, form: FigureForm, record: OpenRecord, origin_s: floa
         axes.set_ylim(low - margin, high + margin)
 
 
+def soil_panel(axes: Axes, form: FigureForm, record: OpenRecord, summary: Mapping[str, Any]) -> None:
+    """Each estimated parameter of the soil over that of the config, with its band; a cross is what a simulated rig has.
+
+    Args: as `speed_panel`, and:
+        summary: of the run.
+    """
+    layout = Layout.from_json(str(record.meta["layout"]))
+    rows = record.tick[:: max(len(record.tick) // 700, 1)]
+    t_s = rows["t_ns"] * 1e-9
+    found = (summary.get("soil_estimate") or {}).get("parameters") or {}
+    for place, name in enumerate(layout.soil_parameters):
+        value, sd = (rows[key][:, place].astype(float) for key in ("soil_value", "soil_sd"))
+        of_config = found.get(name, {}).get("config") or value[0]
+        axes.fill_between(
+            t_s, value * np.exp(-2.0 * sd) / of_config, value * np.exp(2.0 * sd) / of_config,
+            color=COLOURS[place], alpha=0.15, lw=0,
+        )  # fmt: skip
+        words = name.replace("_", " ") + (", 2 sd" if place == 0 else "")
+        plot_line(axes, form, t_s, value / of_config, color=COLOURS[place], label=words)
+        if (true := found.get(name, {}).get("ground_truth")) is not None:
+            words = "of the simulated rig" if place == 0 else ""
+            style: dict[str, Any] = {"ls": "none", "marker": "x", "ms": form.line(7.0), "label": words}
+            axes.plot(t_s[-1:], [true / of_config], color=COLOURS[place], **style)
+
+
 def innovation_panel(axes: Axes, form: FigureForm, record: OpenRecord, origin_s: float = 0.0) -> None:
     """Innovation of each reading, over its degrees of freedom, with its bound; what was not used is marked.
 
@@ -108,7 +134,7 @@ def innovation_panel(axes: Axes, form: FigureForm, record: OpenRecord, origin_s:
         plot_line(
             axes, form, t_s[shown], np.maximum(innovation[shown], _LEAST), lw=0.6, color=colour, label=_TITLES[role]
         )
-        axes.axhline(bound, color=colour, lw=form.line(1.0), ls="--")
+        draw_limit(axes, form, bound, "", colour)
         out = shown & np.isin(source, [SOURCE_STATES.index(state) for state in _LEFT_OUT])
         if out.any():
             style: dict[str, Any] = {"ls": "none", "marker": "x", "color": "#cc3311", "ms": form.line(4.0)}

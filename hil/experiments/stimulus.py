@@ -17,7 +17,9 @@ from hil.experiments.base import AFTER_NS, ArmingChecks, Experiment, FinishedRun
 from hil.experiments.drawing import (
     dress_panel,
     frame_figure,
+    joint_style,
     legend_above,
+    mark_phases,
     new_figure,
     over_time,
     plot_line,
@@ -79,7 +81,7 @@ def plot_stimulus(record: OpenRecord, summary: Mapping[str, Any], run: str, form
         shown = [1e3 if name in layout.slides else np.degrees(1.0) for name in layout.servos]
         for joint, name in enumerate(layout.servos):
             t_s, at = lines["servo_angle_rad"][joint]
-            plot_line(last, form, t_s, shown[joint] * at, color=f"C{joint % 10}", label=name.replace("_", " "))
+            plot_line(last, form, t_s, shown[joint] * at, label=name.replace("_", " "), **joint_style(layout, joint))
         for joint in range(len(layout.servos)):
             t_s, at = lines["set_servo_angle_rad"][joint]
             plot_line(last, form, t_s, shown[joint] * at, color="black", ls="--", label=None if joint else "set")
@@ -91,6 +93,7 @@ def plot_stimulus(record: OpenRecord, summary: Mapping[str, Any], run: str, form
     else:
         plot_line(last, form, *lines["speed_mps"][0], color="black")
         dress_panel(last, form, "Forward speed of the rover, twin", "[mm/s]")
+    mark_phases(grid.ravel().tolist(), form, record)
     for axes in grid[1][2 - form.columns :]:
         axes.set_xlabel("time [s]", fontsize=form.font(9.0))
     what = f"Stimulus, {len(section.content.times_s)} rows, {section.length_s:g} s"

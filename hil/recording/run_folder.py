@@ -60,7 +60,8 @@ def finished_run(run: Path) -> Path:
     """
     missing = [name for name in ("trial.h5", "summary.json") if not _is_file(file_in(run, name))]
     if missing:
-        raise FolderError(f"{run} holds no {' and no '.join(missing)}: give the folder of a finished trial")
+        to_do = f", or make this one whole: hil recover {run}" if "trial.h5" not in missing else ""
+        raise FolderError(f"{run} holds no {' and no '.join(missing)}: give the folder of a finished trial{to_do}")
     return run
 
 

@@ -26,6 +26,7 @@ Columns = dict[str, Any]
 FloatArray = NDArray[np.float64]
 Rows = NDArray[np.void]
 
+TRUTH = "truth: "  #: each event of what a simulated rig knows of itself begins with it
 HIT_SPEED = "truth: impact speed"
 PLATE_PEAK = "truth: sensors' load peak"
 HEADING = "truth: heading at impact"

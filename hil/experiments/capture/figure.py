@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from hil.experiments.capture.experiment import BENDS, PHASES
 from hil.experiments.drawing import (
     COLOURS,
+    ENERGY_COLOUR,
     dress_panel,
     frame_figure,
     legend_above,
@@ -42,7 +43,7 @@ def plot_capture(record: OpenRecord, summary: Mapping[str, Any], run: str, form:
     ):
         plot_line(seat, form, t_s, scale * values, color=colour, label=words)
     t_s, way = lines["servo_angle_rad"][-1]
-    plot_line(seat, form, t_s, 1e3 * way, color="black", ls="--", label="grapple [mm], measured")
+    plot_line(seat, form, t_s, 1e3 * way, color=COLOURS[3], label="grapple [mm], measured")
     for i, name in enumerate(layout.servos[:-1]):
         style: dict[str, Any] = {"color": COLOURS[i % len(COLOURS)], "label": name.split("_")[-1]}
         t_s, angle = lines["servo_angle_rad"][i]
@@ -53,7 +54,7 @@ def plot_capture(record: OpenRecord, summary: Mapping[str, Any], run: str, form:
         plot_line(booms, form, t_s, 1e3 * bend, color=colour, label=name.split("_")[0])
     t_s, z = lines["pose"][5]
     plot_line(craft, form, t_s, degrees * 2.0 * np.arcsin(np.clip(z, -1.0, 1.0)), color=COLOURS[0])
-    plot_line(energy, form, *lines["effective_kinetic_energy_J"][0], color=COLOURS[0])
+    plot_line(energy, form, *lines["effective_kinetic_energy_J"][0], color=ENERGY_COLOUR)
     dress_panel(seat, form, "Payload from the seat, twin", "[mm, deg]")
     dress_panel(joints, form, "Turns of the joints since the start, measured", "[deg]")
     dress_panel(torques, form, "Torques on the joints, twin", "[N m]")

@@ -61,7 +61,7 @@ def plot_crossing(record: OpenRecord, summary: Mapping[str, Any], run: str, form
     nominal, layout = nominal_rig(config), Layout.from_json(str(record.meta["layout"]))
     figure = new_figure(form, _SCREEN_IN, _PRINT_MM)
     grid = figure.subplots(6 // form.columns, form.columns, squeeze=False).ravel().tolist()
-    side, height, loads, slip, speeds, pitch = grid
+    side, height, loads, pitch, slip, speeds = grid
     fields = {"pose": 1.0, "joint_angle_rad": 1.0}
     fields |= {"normal_force_N": 1.0, "slip": 1.0, "wheel_speed_radps": 1.0}
     lines = over_time(record.tick, fields, ("joint_angle_rad",))
@@ -107,14 +107,14 @@ def _draw_plate(axes: Axes, form: FigureForm, record: OpenRecord, summary: Mappi
 
 
 def _leave_out_hits(loads: Axes, form: FigureForm, nominal: RigParameters) -> None:
-    """On ground where a hit is an impulse over the length of a step, end the axis at the weight, and say so.
+    """On ground where a hit is an impulse over the length of a step, end the axis at the weight; its title says so.
 
     It would hide all loads: a wheel that falls by 9 mm counts for fifteen times the weight.
     """
     weight_N = nominal.make_rover().mass * nominal.ground.gravity
     if nominal.ground.kind == "nonsmooth" and loads.get_ylim()[1] > weight_N:
         loads.set_ylim(max(loads.get_ylim()[0], -_BELOW * weight_N), weight_N)
-        loads.text(0.01, 0.97, "hits go on above", transform=loads.transAxes, va="top", fontsize=form.font(7.5))
+        loads.set_title(f"{loads.get_title(loc='left')}; hits go on above", loc="left", fontsize=form.font(10.0))
 
 
 def _draw_side(axes: Axes, form: FigureForm, course: Course, layout: Layout, poses: Floats, angles: Floats) -> None:

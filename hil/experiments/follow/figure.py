@@ -15,6 +15,7 @@ from hil.experiments.drawing import (
     dress_panel,
     frame_figure,
     legend_above,
+    mark_phases,
     new_figure,
     over_time,
     plot_line,
@@ -83,11 +84,12 @@ def plot_follow(record: OpenRecord, summary: Mapping[str, Any], run: str, form: 
         plot_line(last, form, *lines["pull_N"][0], color="black")
         dress_panel(last, form, "Drawbar pull, load cell", "[N]")
     else:
-        t_s, speed = lines["speed_mps"][0]
+        whose, (t_s, speed) = ("rover", lines["speed_mps"][0]) if section.measures_motion else ("rims", (t_s, rims))
         plot_line(last, form, t_s, 1e3 * np.interp(t_s - began_s, times, wanted, right=np.nan) - speed, color="black")
-        dress_panel(last, form, f"Speed {label} less speed of the rover", "[mm/s]")
+        dress_panel(last, form, f"Speed {label} less speed of the {whose}", "[mm/s]")
     for axes in grid.ravel():
         axes.axvspan(*(began_s + s for s in summary.get("window_s") or (0.0, 0.0)), color=_GREY, alpha=0.12, lw=0.0)
+    mark_phases(grid.ravel().tolist(), form, record)
     for axes in grid[1][2 - form.columns :]:
         axes.set_xlabel("time [s]; shaded: the window that is judged", fontsize=form.font(9.0))
     slip = dict(result_rows(RESULTS, summary)).get("slip, measured", "-")

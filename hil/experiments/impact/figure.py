@@ -86,10 +86,11 @@ _FORCE, _ALL = "force [N]", (-math.inf, math.inf)
 _ROOM = {
     "screen": (0.055, 0.945, 0.86, 0.1, 0.17, 0.57),
     "double": (0.07, 0.93, 0.85, 0.115, 0.24, 0.7),
-    "single": (0.15, 0.87, 0.875, 0.16, 0.2, 0.78),
+    "single": (0.15, 0.87, 0.865, 0.16, 0.2, 0.86),
 }
+_BOLD_EM = 0.6  # width of a bold sign, in sizes of the font
 _SMALL = 8.5  # size of the caption, and of a verdict that does not fit into one line
-_CHARACTERS = {"screen": 208, "double": 140, "single": 62}  # in a line of that size
+_CHARACTERS = {"screen": 208, "double": 140, "single": 72}  # in a line of that size
 _CAPTION = (
     "sum: of the sensors' raw readings, which the AC coupling lets droop under load and swing below zero after it. "
     "sum, corrected: of the forces with that droop removed, as the detector has it in each tick (its maximum is "
@@ -122,6 +123,9 @@ def plot_trial(
     width, height = form.size_in(_SCREEN_IN, _PRINT_MM)
     figure = Figure((width, height * taller))
     FigureCanvasAgg(figure)
+    left, right, top, bottom, wspace, hspace = _ROOM[form.width]
+    top, bottom = 1.0 - (1.0 - top) / taller, bottom / taller
+    figure.subplots_adjust(left=left, right=right, top=top, bottom=bottom, wspace=wspace, hspace=hspace)
     moments = Moments(record, summary, form)
     if form.columns == 1:
         grid = figure.subplots(rows + more, 1, squeeze=False)
@@ -137,7 +141,7 @@ def plot_trial(
     _speeds(speeds, record, moments)
     if more:
         _motion(grid.flat[-2], grid.flat[-1], record, moments)
-    _frame(figure, form, _headline(summary), run_line(record, summary, run), summary, taller)
+    _frame(figure, form, _headline(summary), run_line(record, summary, run), summary)
     figure.set_label(_headline(summary))
     return figure
 
@@ -150,21 +154,19 @@ def _motion(speed: Axes, innovation: Axes, record: OpenRecord, moments: Moments)
         axes.margins(x=0.01)
         moments.mark(axes)
     _dress(speed, moments.form, "Speed of the rover, measured and estimated", moments.label, "speed [mm/s]")
-    _dress(innovation, moments.form, "Innovation over its degrees of freedom; dashed: bound", moments.label, "[1]")
+    _dress(innovation, moments.form, "Innovation over its degrees of freedom; dotted: bound", moments.label, "[-]")
 
 
-def _frame(figure: Figure, form: FigureForm, headline: str, run: str, summary: Summary, taller: float) -> None:
-    """Headline, which run it is and its verdict over the panels, what lines are under them, and the room for all."""
-    left, right, top, bottom, wspace, hspace = _ROOM[form.width]
-    top, bottom = 1.0 - (1.0 - top) / taller, bottom / taller
-    figure.subplots_adjust(left=left, right=right, top=top, bottom=bottom, wspace=wspace, hspace=hspace)
-    line_in = 1.5 / 72.0 / figure.get_figheight()
-    large, small = form.font(14.0 if form.columns == 2 else 11.0), form.font(_SMALL)
+def _frame(figure: Figure, form: FigureForm, headline: str, run: str, summary: Summary) -> None:
+    """Headline, which run it is and its verdict over the panels, and what lines are under them."""
+    left, line_in = 0.02 if form.columns == 1 else _ROOM[form.width][0], 1.5 / 72.0 / figure.get_figheight()
+    large, small = form.font(14.0 if form.columns == 2 else _SMALL), form.font(_SMALL)
     characters, verdict = _CHARACTERS[form.width], _verdict(summary)
     size = 11.0 if 11.0 * len(verdict) <= _SMALL * characters else _SMALL
     colour = "#117733" if summary.get("accepted") else DETECTED
-    y = 1.0 - 1.3 * large * line_in
-    figure.text(left, y, headline, fontsize=large, fontweight="bold")
+    words = textwrap.fill(headline, round((0.98 - left) * 72.0 * figure.get_figwidth() / (_BOLD_EM * large)))
+    y = 1.0 - (1.3 + 0.8 * words.count("\n")) * large * line_in
+    figure.text(left, y, words, fontsize=large, fontweight="bold")
     y -= 0.9 * small * line_in
     words = textwrap.fill(run, characters, max_lines=2, placeholder="…")
     figure.text(left, y, words, fontsize=small, color="#404040", va="center", parse_math=False)
@@ -209,10 +211,6 @@ def _dress(axes: Axes, form: FigureForm, title: str, time: str, quantity: str, l
     """Title, units, and the legend above the data, where it hides nothing; `legend` adds that of another axis."""
     lines = [line for part in (axes, legend) if part is not None for line in part.lines]
     named = [line for line in lines if not str(line.get_label()).startswith("_") and np.size(line.get_xdata())]
-    columns = {"screen": 7, "double": 4, "single": 3 if len(named) > 3 else 2}[form.width]
-    rows = max(math.ceil(len(named) / columns), 1)
-    pad = 22 if form.width == "screen" else 3 + 8.5 * rows
-    axes.set_title(title, loc="left", fontsize=form.font(11.0), fontweight="bold", pad=pad)
     axes.set_xlabel(time, fontsize=form.font(9.0), labelpad=2)
     axes.set_ylabel(quantity, fontsize=form.font(9.0))
     axes.tick_params(labelsize=form.font(8.5))
@@ -220,12 +218,21 @@ def _dress(axes: Axes, form: FigureForm, title: str, time: str, quantity: str, l
     axes.set_axisbelow(True)
     axes.spines["top"].set_visible(False)
     if not named:
+        axes.set_title(title, loc="left", fontsize=form.font(11.0), fontweight="bold")
         axes.text(0.5, 0.5, "nothing recorded", transform=axes.transAxes, ha="center", color=_GREY)
         axes.set(xticks=[], yticks=[])
         return
     style: dict[str, Any] = {"frameon": False, "columnspacing": 0.9, "borderaxespad": 0.2, "labelspacing": 0.2}
-    style |= {"handlelength": 2.2, "ncols": columns, "fontsize": form.font(8.3)}
-    axes.legend(handles=named, loc="lower left", bbox_to_anchor=(-0.01, 0.99), **style)
+    style |= {"handlelength": 2.2, "fontsize": form.font(8.3)}
+    for columns in range(7, 0, -1):  # as many as are no wider than the panel and a margin
+        shown = axes.legend(handles=named, ncols=columns, loc="lower left", bbox_to_anchor=(-0.01, 0.99), **style)
+        box = shown.get_window_extent()
+        if box.width < 1.08 * axes.bbox.width:
+            break
+    to_pt = 72.0 / axes.get_figure(root=True).dpi  # type: ignore[union-attr]
+    pad = 3.0 + box.height * to_pt
+    words = textwrap.fill(title, round(1.12 * axes.bbox.width * to_pt / (_BOLD_EM * form.font(11.0))))
+    axes.set_title(words, loc="left", fontsize=form.font(11.0), fontweight="bold", pad=pad)
 
 
 def _sensors(axes: Axes, record: OpenRecord, moments: Moments, span: Span, scale: float = 1.0) -> str:
@@ -313,7 +320,7 @@ def _energy(axes: Axes, record: OpenRecord, moments: Moments, summary: Summary) 
         if energy is not None and moments.impact:
             style: dict[str, Any] = {"ls": "none", "color": COLOURS[1], "fillstyle": "none"}
             style |= {"ms": moments.form.line(7.0), "mew": moments.form.line(2.0)}
-            axes.plot(0.0, energy, marker, label=f"{name}: {energy:.3g} J", **style)
+            axes.plot(0.0, energy, marker, label=f"{name}: {energy:#.3g} J", **style)
     axes.margins(x=0.01, y=0.12)
     moments.mark(axes)
     _dress(axes, moments.form, "Effective kinetic energy $T_c$", moments.label, "$T_c$ [J]")

@@ -10,17 +10,27 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.config import Config
+from hil.config import Config, parse_config
 from hil.config.rig import Rig
 from hil.config.schema.capture import DriveStepConfig
 from hil.config.schema.normal_force import NormalForceConfig
 from hil.control.normal_force import load_controller
 from hil.control.wheel_speed import Controller
 from hil.experiments.base import AFTER_NS, ArmingChecks, FinishedRun, Summary
-from hil.experiments.drawing import dress_panel, frame_figure, new_figure, plot_line, wheel_style, wheels_in_order
+from hil.experiments.drawing import (
+    draw_limit,
+    dress_panel,
+    frame_figure,
+    legend_above,
+    new_figure,
+    plot_line,
+    wheel_style,
+    wheels_in_order,
+)
 from hil.experiments.drive import DRIVE, DriveExperiment
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.motion_claims import motion_claims
+from hil.experiments.motion_panels import soil_panel, speed_panel
 from hil.experiments.normal_force.summary import (
     RESULTS,
     WINDOW_S,
@@ -113,15 +123,15 @@ _NAMES = {"ground_truth": "true", "sensors": "leg sensors", "twin": "twin"}
 _GREYS = {"ground_truth": "black", "sensors": "#666666", "twin": "#aaaaaa"}
 # Of cylinders and their chambers; wheels have other colours.
 _CYLINDERS = ("#117733", "#aa4499", "#0077bb", "#997700")
-# One meaning a line: full is what was, dotted what was wanted, dashed the best that can be. Of two of a kind (left and
-# right wheel, extending and retracting chamber) the one is broad and pale, the other thin.
-_BROAD: dict[str, Any] = {"ls": "-", "lw": 3.2, "alpha": 0.5}
+# One meaning a line: full is what was, dashed what was wanted, dotted a limit. Of two of a kind (left and right wheel,
+# extending and retracting chamber) the one is broad and pale, the other thin.
+_PALE = ("#88bb98", "#d4a1cc", "#80bbdd", "#ccbb80")
 _THIN: dict[str, Any] = {"ls": "-", "lw": 1.3}
-_WANTED: dict[str, Any] = {"ls": ":", "lw": 1.2, "alpha": 1.0}
-_BEST: dict[str, Any] = {"ls": "--", "color": "black", "lw": 1.2}
+_WANTED: dict[str, Any] = {"ls": "--", "lw": 1.0}
 _LEVEL = 0.35  # half the height of a valve's bar
 # Of each line so much of the time, below and above, may lie beyond the scale: a start or a stop does not set it.
 _TRANSIENT = 0.02
+_MEAN_S = 0.1  # slip is drawn as a mean over this time
 
 
 def plot_normal_force(
@@ -133,16 +143,23 @@ def plot_normal_force(
     """Draw wheel loads and what is wanted, spread, torques, pressures and valves over time."""
     layout = Layout.from_json(str(record.meta["layout"]))
     known = loads_of(record.tick, GroundTruth.recorded(record.events).loads)
-    figure = new_figure(form, _SCREEN_IN, _PRINT_MM)
-    grid = figure.subplots(6 // form.columns, form.columns, sharex=True).reshape(3, 2)
+    rows = 4 if layout.soil_parameters else 3
+    size_in, single_mm, double_mm = (_SCREEN_IN[0], _SCREEN_IN[1] * rows / 3), *(mm * rows / 3 for mm in _PRINT_MM)
+    figure = new_figure(form, size_in, (single_mm, double_mm))
+    grid = figure.subplots(2 * rows // form.columns, form.columns, sharex=True).reshape(rows, 2)
     _draw_loads(grid[0, 0], form, layout, record, known[0])
     _draw_spread(grid[0, 1], form, known, summary)
-    _draw_torques(grid[1, 0], form, layout, record, known[0])
-    _draw_pressures(grid[1, 1], form, layout, record)
-    _draw_valves(grid[2, 0], form, layout, record)
-    _draw_slip(grid[2, 1], form, layout, record)
+    if layout.soil_parameters:
+        soil_panel(grid[1, 0], form, record, summary)
+        _dress(grid[1, 0], form, "Soil as estimated, over that of the config", "[-]")
+        speed_panel(grid[1, 1], form, record)
+        _dress(grid[1, 1], form, "Forward speed", "[mm/s]")
+    _draw_torques(grid[-2, 0], form, layout, record, known[0])
+    _draw_pressures(grid[-2, 1], form, layout, record)
+    _draw_valves(grid[-1, 0], form, layout, record)
+    _draw_slip(grid[-1, 1], form, layout, record)
     _mark_steps(grid.ravel().tolist(), form, summary.get("load_steps") or [])
-    for axes in grid[2][2 - form.columns :]:
+    for axes in grid[-1][2 - form.columns :]:
         axes.set_xlabel("time [s]", fontsize=form.font(9.0))
     found = summary.get("normal_force") or {}
     numbers = ", ".join(
@@ -165,16 +182,10 @@ def _mark_steps(panels: Sequence[Axes], form: FigureForm, steps: Sequence[Mappin
             axes.text(middle, 0.985, step["mode"].replace("_", " "), transform=axes.get_xaxis_transform(), **style)
 
 
-def _dress(
-    axes: Axes, form: FigureForm, title: str, unit: str, columns: int = 3, handles: Sequence[Any] | None = None
-) -> None:
-    """Title, unit, and the legend between title and panel, where it lies over no line."""
+def _dress(axes: Axes, form: FigureForm, title: str, unit: str, handles: Sequence[Any] | None = None) -> None:
+    """Title, unit, and the legend above."""
     dress_panel(axes, form, title, unit)
-    named = axes.get_legend_handles_labels()[0] if handles is None else handles
-    rows = -(-len(named) // columns)
-    axes.set_title(title, loc="left", fontsize=form.font(10.0), pad=4.0 + rows * 1.45 * form.font(8.0))
-    style: dict[str, Any] = {"fontsize": form.font(8.0), "frameon": False, "handlelength": 2.6, "borderaxespad": 0.1}
-    axes.legend(handles=named, loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=columns, **style)
+    legend_above(axes, form, handles)
 
 
 def _scale(axes: Axes, lines: NDArray[np.floating[Any]], *more: float) -> None:
@@ -187,21 +198,21 @@ def _scale(axes: Axes, lines: NDArray[np.floating[Any]], *more: float) -> None:
 
 
 def _wanted_line(form: FigureForm) -> Line2D:
-    """What a dotted line means, in a legend."""
+    """What a dashed line means, in a legend."""
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], color="black", ls=":", lw=form.line(1.2), label="wanted")
+    return Line2D([], [], color="black", ls="--", lw=form.line(1.2), label="wanted")
 
 
 def _wheel(layout: Layout, wheel: int) -> dict[str, Any]:
-    """Line of a wheel: its colour, and broad on the left."""
-    style = wheel_style(layout, wheel)
-    return {"color": style["color"]} | (_THIN if "right" in layout.wheels[wheel] else _BROAD)
+    """Line of a wheel, full on the right too: dashes are what was wanted."""
+    return wheel_style(layout, wheel) | (_THIN if "right" in layout.wheels[wheel] else {})
 
 
 def _chamber(number: int) -> dict[str, Any]:
-    """Line of a chamber: its cylinder's colour, and broad for the extending one."""
-    return {"color": _CYLINDERS[number // 2 % len(_CYLINDERS)]} | (_THIN if number % 2 else _BROAD)
+    """Line of a chamber: its cylinder's colour; the extending one pale, and the broader the earlier."""
+    place = number // 2 % len(_CYLINDERS)
+    return {"color": _CYLINDERS[place]} | _THIN if number % 2 else {"color": _PALE[place], "lw": 5.2 - 1.2 * place}
 
 
 def _draw_loads(axes: Axes, form: FigureForm, layout: Layout, record: OpenRecord, loads: Loads) -> None:
@@ -212,7 +223,7 @@ def _draw_loads(axes: Axes, form: FigureForm, layout: Layout, record: OpenRecord
         plot_line(axes, form, t_s, record.tick["load_wanted_N"][:, wheel], **style | _WANTED)
     _scale(axes, loads.load_N)
     handles = [*axes.get_legend_handles_labels()[0], _wanted_line(form)]
-    _dress(axes, form, f"Wheel loads, {_NAMES[loads.source]}", "[N]", 4, handles)
+    _dress(axes, form, f"Wheel loads, {_NAMES[loads.source]}", "[N]", handles)
 
 
 def _draw_spread(axes: Axes, form: FigureForm, known: list[Loads], summary: Mapping[str, Any]) -> None:
@@ -223,9 +234,9 @@ def _draw_spread(axes: Axes, form: FigureForm, known: list[Loads], summary: Mapp
         plot_line(axes, form, loads.t_s, even, label=_NAMES[loads.source], color=_GREYS[loads.source], lw=1.8)
     best = (summary.get("normal_force") or {}).get("spread_best")
     if best is not None:
-        axes.axhline(best, label="best by statics", **_BEST | {"lw": form.line(1.2)})
+        draw_limit(axes, form, best, "best by statics")
     axes.set_ylim(0.0, 1.2 * max([*values, best or 0.0], default=1.0) or 1.0)
-    _dress(axes, form, f"Spread of the loads over {WINDOW_S:g} s", "[-]", 4)
+    _dress(axes, form, f"Spread of the loads over {WINDOW_S:g} s", "[-]")
 
 
 def _draw_torques(axes: Axes, form: FigureForm, layout: Layout, record: OpenRecord, loads: Loads) -> None:
@@ -236,9 +247,12 @@ def _draw_torques(axes: Axes, form: FigureForm, layout: Layout, record: OpenReco
         plot_line(axes, form, t_s, wanted[:, number], **_WANTED | {"color": colour})
     if layout.cylinders:
         _scale(axes, loads.torque_Nm, *_ends(wanted))
-    _dress(
-        axes, form, "Torques of the cylinders", "[N m]", 4, [*axes.get_legend_handles_labels()[0], _wanted_line(form)]
-    )
+        most_Nm = parse_config(str(record.meta["config"]), "/meta/config").normal_force.torque_limit_Nm
+        for end in (-most_Nm, most_Nm):
+            if axes.get_ylim()[0] < end < axes.get_ylim()[1]:
+                draw_limit(axes, form, end, "limit")
+    named = {line.get_label(): line for line in (*axes.get_legend_handles_labels()[0], _wanted_line(form))}
+    _dress(axes, form, "Torques of the cylinders", "[N m]", [*named.values()])
 
 
 def _draw_pressures(axes: Axes, form: FigureForm, layout: Layout, record: OpenRecord) -> None:
@@ -251,7 +265,7 @@ def _draw_pressures(axes: Axes, form: FigureForm, layout: Layout, record: OpenRe
     if layout.chambers:
         _scale(axes, found, *_ends(wanted))
     handles = [*axes.get_legend_handles_labels()[0], _wanted_line(form)]
-    _dress(axes, form, "Pressures of the chambers", "[kPa]", 4, handles)
+    _dress(axes, form, "Pressures of the chambers", "[kPa]", handles)
 
 
 def _ends(values: NDArray[np.floating[Any]]) -> list[float]:
@@ -269,8 +283,7 @@ def _draw_valves(axes: Axes, form: FigureForm, layout: Layout, record: OpenRecor
         begins, ends = np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)
         ends = np.minimum(ends, len(t_s) - 1)
         bars = list(zip(t_s[begins], t_s[ends] - t_s[begins], strict=True))
-        style = {"color": _chamber(number)["color"], "alpha": _chamber(number).get("alpha", 1.0)}
-        axes.broken_barh(bars, (number - _LEVEL, 2.0 * _LEVEL), lw=0.0, **style)
+        axes.broken_barh(bars, (number - _LEVEL, 2.0 * _LEVEL), lw=0.0, color=_chamber(number)["color"])
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_axisbelow(True)
@@ -278,10 +291,12 @@ def _draw_valves(axes: Axes, form: FigureForm, layout: Layout, record: OpenRecor
 
 
 def _draw_slip(axes: Axes, form: FigureForm, layout: Layout, record: OpenRecord) -> None:
-    """Of wheels that hardly turn, slip is a quotient of two small numbers: starts and stops are beyond the scale."""
-    t_s, slip = record.tick["t_ns"] * 1e-9, record.tick["slip"]
+    """Means, for speeds are noisy; of wheels that hardly turn, slip is beyond the scale: it is a quotient of noise."""
+    t_s = record.tick["t_ns"] * 1e-9
+    found = record.tick["slip"].astype(float)
+    slip = running_mean(t_s, found, _MEAN_S)
     for wheel in wheels_in_order(layout):
         name = layout.wheels[wheel].replace("_", " ")
         plot_line(axes, form, t_s, slip[:, wheel], label=name, **_wheel(layout, wheel))
-    _scale(axes, slip, 0.0)
-    _dress(axes, form, "Slip, twin", "[-]")
+    _scale(axes, found, 0.0)
+    _dress(axes, form, f"Slip over {_MEAN_S:g} s, twin", "[-]")

@@ -17,13 +17,16 @@ from hil.control.motions.timeline import STEP_S
 from hil.experiments.drawing import (
     COLOURS,
     Line,
+    draw_limit,
     dress_panel,
     frame_figure,
+    joint_style,
+    legend_above,
+    mark_phases,
     new_figure,
     over_time,
     plot_line,
     plot_wheels,
-    wheel_style,
 )
 from hil.experiments.figure_form import FigureForm
 from hil.experiments.summary_table import quantity
@@ -39,7 +42,7 @@ _WALK = 2
 
 
 def plot_walk(record: OpenRecord, summary: Mapping[str, Any], run: str, form: FigureForm) -> Figure:
-    """Draw joints, speeds of the drives, place and wheel loads over time; grey: where a motion ends."""
+    """Draw joints, speeds of the drives, place and wheel loads over time; grey: where a phase or a motion ends."""
     config = parse_config(str(record.meta["config"]), "/meta/config")
     layout = Layout.from_json(str(record.meta["layout"]))
     driven = bool(layout.servos)
@@ -69,16 +72,17 @@ def plot_walk(record: OpenRecord, summary: Mapping[str, Any], run: str, form: Fi
     with suppress(ValueError):  # motions that the rover cannot make: the run was not armed
         timeline = walk_timeline(Rig(config), config.walk)
         t_s = began_s + STEP_S * np.arange(len(timeline.part))
-        plot_line(places, form, t_s, timeline.path[:, 0], color="black", ls=":", label="as the motions say")
-        plot_line(places, form, t_s, timeline.path[:, 1], color="black", ls=":")
+        plot_line(places, form, t_s, timeline.path[:, 0], color="black", ls="--", label="as the motions say")
+        plot_line(places, form, t_s, timeline.path[:, 1], color="black", ls="--")
     dress_panel(drives, form, "Speed of the drives", "[rad/s]")
     dress_panel(places, form, "Place of the rover in the world, since the begin", "[m]")
     dress_panel(loads, form, "Normal forces of the ground, twin", "[N]")
     for axes in (drives, places):
-        _legend(axes, form, 2)
+        legend_above(axes, form)
     for axes in panels:
         for part in summary.get("parts") or []:
             axes.axvline(began_s + part["to_s"], color="#bbbbbb", lw=form.line(0.8))
+    mark_phases(panels, form, record)
     for axes in panels[-form.columns :]:
         axes.tick_params(labelbottom=True)
         axes.set_xlabel("time [s]", fontsize=form.font(9.0))
@@ -93,30 +97,18 @@ def _draw_joints(
     angles, errors, torques = panels
     limit_Nm = max(joint.torque_limit_Nm for joint in joints)
     for place, joint in enumerate(layout.servos):
-        style = _joint_style(layout, joint)
+        style = joint_style(layout, place)
         t_s, measured = lines["servo_angle_rad"][place]
         set_s, asked = lines["set_servo_angle_rad"][place]
         plot_line(angles, form, t_s, measured, **style, label=joint.replace("_", " "))
-        plot_line(angles, form, set_s, asked, color="black", ls=":", lw=0.8)
+        plot_line(angles, form, set_s, asked, color="black", ls="--", lw=0.8, label="" if place else "set")
         plot_line(errors, form, t_s, np.interp(t_s, set_s, asked) - measured, **style)
         if "servo_torque_Nm" in lines:
             plot_line(torques, form, *lines["servo_torque_Nm"][place], **style)
     for end in (-limit_Nm, limit_Nm):
-        torques.axhline(end, color="black", ls=":", lw=form.line(0.8))
-    dress_panel(angles, form, "Angles of the driven joints: measured, and set (dotted)", "[deg]")
+        draw_limit(torques, form, end, "" if end < 0.0 else "limit of the servos")
+    dress_panel(angles, form, "Angles of the driven joints, measured and set", "[deg]")
     dress_panel(errors, form, "Angle set less angle measured", "[deg]")
-    dress_panel(torques, form, "Torques that the joints' motions take, twin; limit of the servos (dotted)", "[N m]")
-    _legend(angles, form, 2 if len(layout.servos) <= len(layout.wheels) else 3)
-
-
-def _legend(axes: Axes, form: FigureForm, columns: int) -> None:
-    axes.margins(y=0.25 if columns == 2 else 0.35)  # room for the legend
-    axes.legend(fontsize=form.font(7.5), ncols=columns, frameon=False, handlelength=3.0, loc="upper left")
-
-
-def _joint_style(layout: Layout, joint: str) -> dict[str, Any]:
-    """As the wheel that the joint's name begins with, a steering joint paler; one of no wheel is grey."""
-    for wheel, name in enumerate(layout.wheels):
-        if joint.startswith(name):
-            return wheel_style(layout, wheel) | ({"alpha": 0.3} if joint.endswith("steering") else {})
-    return {"color": "#777777"}
+    dress_panel(torques, form, "Torques that the joints' motions take, twin", "[N m]")
+    for axes in (angles, torques):
+        legend_above(axes, form)

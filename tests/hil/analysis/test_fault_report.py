@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 
+import h5py
 import numpy as np
 import pytest
 
-from hil.analysis.fault_report import TICKS_BEFORE_FAULT, FaultWindow, read_reports
+from hil.analysis.fault_report import TICKS_BEFORE_FAULT, FaultWindow, cut_off, read_reports
 from hil.cli import run
 from hil.ipc.run_memory import LateAction
 from hil.messages.fault import Fault
@@ -169,3 +171,28 @@ def test_the_report_as_json_has_the_row_of_the_table_and_only_finite_numbers(rec
     assert fault["fault"]["bound_ms"] == 1.0
     assert fault["value"] is None
     assert {"tick", "before", "after", "shown", "changes", "beside", "events"} < set(fault)
+
+
+def test_a_run_that_was_cut_off_is_said_to_be_so_with_its_last_tick_and_what_to_do(recorded, tmp_path, capsys):
+    folder = tmp_path / "cut"
+    folder.mkdir()
+    shutil.copy(recorded("good") / "trial.h5", folder)
+    last = read_trial(folder, trusted=True).tick[-1]
+    assert run(["explain", "--run", str(folder)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "This run was cut off: its program or its computer stopped in the middle of it." in said
+    assert f"Its record ends with tick {last['tick']}, at" in said
+    assert f"`hil recover {folder}` makes them" in said
+    with h5py.File(folder / "trial.h5") as held:  # as a recorder holds it
+        assert held
+        assert cut_off(folder) == "This run still goes on: its record is not whole yet."
+    assert cut_off(recorded("good")) == ""
+
+
+def test_events_of_the_simulated_rig_s_own_truth_are_not_among_those_around_a_fault(edited):
+    fault = event_row(Fault.VALVE_STUCK, "valve_stuck", 700, 700 * MS, 1.0, 2.0, 700)
+    known, other = event_row(0, "truth: slips", 690, 690 * MS), event_row(0, "note", 695, 695 * MS)
+    report = only(read_reports(edited("good", with_events(known, other, fault))))
+    names = [words for _, words in report.events]
+    assert "note" in names
+    assert not any(words.startswith("truth") for words in names)

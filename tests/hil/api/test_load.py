@@ -61,7 +61,10 @@ def test_another_rover_leaves_out_what_the_file_says_of_its_own():
     ("values", "said"),
     [
         ({"trial.angle_deg": 500}, "trial.angle_deg: found 500; allowed: a number 10 to 90"),
-        ({"trial": {"angel_deg": 70}}, "trial.angel_deg: found an unknown key = 70; allowed: did you mean angle_deg?"),
+        (
+            {"trial": {"angel_deg": 70}},
+            "trial.angel_deg: found an unknown key with the value 70; did you mean angle_deg?",
+        ),
         ({"trial.angle_deg.x": 1}, "trial.angle_deg.x: found trial.angle_deg is 60; allowed: a section before"),
         ({"daq.channels.9.up_m": 1}, "daq.channels.9.up_m: found '9' in daq.channels; allowed: a place in that list"),
         ({"trial.angle_deg": object}, "trial.angle_deg: found <class 'object'> of type type; allowed: a number, text"),

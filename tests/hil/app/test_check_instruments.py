@@ -85,7 +85,7 @@ def test_an_instrument_that_measures_at_its_rate_passes_and_is_closed(rig):
     assert failed(checks) == []
     assert checks["motion capture at 10.0.0.1:1510"].found == "Motive 3.1, body 1 tracked"
     assert checks["measured from outside: rate"].found == "100.0 a second, 0 of 100 lost"
-    assert checks["measured from outside: age"].found == "5.0 ms on arrival"
+    assert checks["measured from outside: age"].found == "5.0 ms on arrival, up to 15.0 ms before the next one"
     assert checks["measured from outside: newest"].found.startswith("x_m 1, y_m 2, z_m 0.3")
     assert instrument.closed == 1
 
@@ -94,6 +94,23 @@ def test_readings_that_are_lost_are_counted_and_do_not_change_the_rate(rig):
     instrument = Instrument()
     instrument.lost = {10, 11, 50}
     assert looked(rig, instrument)["measured from outside: rate"].found == "100.0 a second, 3 of 100 lost"
+
+
+def test_a_tenth_of_the_readings_lost_is_refused_with_what_to_look_for(rig):
+    instrument = Instrument()
+    instrument.lost = set(range(5, 96, 9))
+    checks = looked(rig, instrument)
+    assert failed(checks) == ["measured from outside: rate"]
+    assert checks["measured from outside: rate"].found == "100.0 a second, 11 of 100 lost"
+    assert checks["measured from outside: rate"].to_do.startswith("look for what loses readings")
+
+
+def test_a_gap_in_which_a_run_would_call_the_reading_stale_is_refused(rig):
+    stale_ms = rig.config.motion.stale_ms
+    for missing, ok in ((round(stale_ms / 10) - 2, True), (round(stale_ms / 10) + 1, False)):
+        instrument = Instrument()
+        instrument.lost = set(range(20, 20 + missing))
+        assert looked(rig, instrument)["measured from outside: age"].ok is ok
 
 
 def test_another_rate_than_the_config_s_is_refused_with_the_key_to_change(rig):

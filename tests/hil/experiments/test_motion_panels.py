@@ -69,7 +69,7 @@ def test_each_instrument_has_its_bound_and_what_was_not_used_is_marked(record, a
     lines = {line.get_label(): line for line in axes.lines if not line.get_label().startswith("_")}
     assert set(lines) == {"outside", "inertial unit", "outside, not used"}
     assert len(lines["outside, not used"].get_xdata()) == 10
-    assert sum(line.get_ls() == "--" for line in axes.lines) == 2
+    assert sum(line.get_ls() == ":" for line in axes.lines) == 2
 
 
 def test_a_record_whose_config_cannot_be_read_shows_the_estimate_alone(record, axes):

@@ -64,21 +64,31 @@ def panel(one, title):
 
 
 @pytest.mark.parametrize("title", ["Wheel loads", "Torques", "Pressures", "Slip", "Spread"])
-def test_full_is_what_was_dotted_what_was_wanted_dashed_the_best(drawn, title):
+def test_full_is_what_was_dashed_what_was_wanted_dotted_a_limit(drawn, title):
     axes = panel(drawn[0], title)
     styles = {}
     for line in axes.lines:
         if np.size(line.get_xdata()) > 2:  # not an upright line of a step
             styles.setdefault(line.get_linestyle(), []).append(str(line.get_label()))
-    assert set(styles) <= {"-", ":"}
+    assert set(styles) <= {"-", "--"}
     assert not any(label.startswith("_") for label in styles["-"])
-    assert all(label.startswith("_") for label in styles.get(":", ()))  # one entry for all of them
+    assert all(label.startswith("_") for label in styles.get("--", ()))  # one entry for all of them
     legend = {text.get_text(): line.get_linestyle() for text, line in zip(
         axes.get_legend().get_texts(), axes.get_legend().get_lines(), strict=True)}  # fmt: skip
-    assert legend.pop("wanted", ":") == ":"
-    assert legend.pop("best by statics", "--") == "--"
+    assert legend.pop("wanted", "--") == "--"
+    assert {legend.pop(name, ":") for name in ("best by statics", "limit")} == {":"}
     assert set(legend.values()) == {"-"}
-    assert (":" in styles) == ("wanted" in [text.get_text() for text in axes.get_legend().get_texts()])
+    assert ("--" in styles) == ("wanted" in [text.get_text() for text in axes.get_legend().get_texts()])
+
+
+def test_each_valve_has_its_name_and_a_bar_of_its_own_height(drawn):
+    for one in drawn:
+        axes = panel(one, "Valves powered")
+        assert [label.get_text() for label in axes.get_yticklabels()] == [
+            name.replace("_", " ") for name in LAYOUT.chambers
+        ]
+        heights = [bar.get_paths()[0].get_extents().intervaly.mean() for bar in axes.collections]
+        assert heights == pytest.approx([*range(len(LAYOUT.chambers))])
 
 
 def test_wheels_cylinders_and_sources_share_no_colour(drawn):

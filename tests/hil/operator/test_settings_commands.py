@@ -80,7 +80,7 @@ def test_a_script_changes_several_settings_as_one_and_waits_until_they_are_in_fo
 def test_a_script_is_told_why_a_change_was_refused(found_rig):
     lines = [
         "trial.angle_deg: found 100; allowed: a number 10 to 90",
-        "trial.colour: found an unknown key = 1; allowed: ...",
+        "trial.colour: found an unknown key with the value 1; allowed: ...",
     ]
     with (
         Changing(found_rig, lines),

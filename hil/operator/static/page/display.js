@@ -37,9 +37,13 @@ function state(link, status) {
   return status.state === "armed" ? { ...known, kind: "armed", word: "ARMED", detail: "start moves the rover" } : { ...known, kind: "running", word: "RUNNING" };
 }
 
-/** What was asked for last and was refused, why, and what to do; nothing while a run is on, or where nothing was. */
-function refusal({ refused, checks, running, state }) {
+/**
+ * What was asked for last and was refused, why, and what to do; nothing while a run is on, or where nothing was. A refused setting
+ * is none: it changed nothing, and its form says why.
+ */
+function refusal({ refused, checks, running, state, settings }) {
   if (!refused?.length || running || state in STEPS) return {};
+  if (settings?.refused?.some((problem) => refused[0].includes(problem))) return {};
   const [what, more] = [checks?.some((check) => !check.ok) ? "arming refused" : "refused", refused.length > 1 ? `, and ${refused.length - 1} more` : ""];
   return { kind: "refused", detail: what, message: `${refused[0]}${more}. Correct this, then arm again; Arming checks has each check.` };
 }

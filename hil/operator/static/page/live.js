@@ -39,10 +39,11 @@ function showAge(age) {
   setText(byId("live-age"), !old ? "" : age < 60 ? `as it was ${age.toFixed(0)} s ago` : `as it was ${Math.floor(age / 60)} min ago`);
 }
 
-/** Telemetry has no number for the time to the impact of a rover that does not approach the obstacle. */
+/** A time only in a run, and while the rover approaches the obstacle: else telemetry has no number, or an old one. */
 function timeLeft(newest) {
   const left = newest.of(LEFT);
   if (newest.of("impact") === 1) return "over";
+  if (newest.over) return "-";
   if (left !== null && left <= LONGEST_LEFT_S) return `${quantity(left, "s")} s`;
   return newest.of("speed_mps") === null && left === null ? "-" : "not approaching";
 }

@@ -5,6 +5,7 @@ const KEEP_S = 30;
 export class Newest {
   constructor(connection) {
     this.begin();
+    this.over = true; // no run is on
     let [state, run] = [null, ""];
     connection.on("ticks", (message) => this.add(message));
     connection.on("status", (status) => {
@@ -13,6 +14,7 @@ export class Newest {
         this.ahead = false;
       }
       run = status.run || run;
+      this.over = !status.running && !status.armed;
       if (state && status.state && status.state !== state && this.t.length) this.marks.push([this.t.at(-1), status.state]);
       state = status.state ?? state;
     });

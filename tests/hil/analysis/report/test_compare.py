@@ -101,3 +101,19 @@ def test_campaigns_of_one_name_are_told_apart_by_folder_at_80_columns(campaign_o
 def test_the_command_refuses_what_is_no_campaign(campaign_of, tmp_path, capsys):
     assert run(["compare", str(campaign_of(tmp_path / "a", FIRST)), str(tmp_path / "none")]) == 2
     assert "none holds no campaign.json" in capsys.readouterr().err
+
+
+def test_of_two_runs_each_number_that_differs_is_listed_with_its_difference(recorded, capsys):
+    good, delayed = recorded("good"), recorded("delayed")
+    assert run(["compare", str(good), str(delayed), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    a, b = (json.loads((folder / "summary.json").read_text()) for folder in (good, delayed))
+    numbers = [key for key in a if isinstance(a[key], float) and isinstance(b[key], float) and a[key] != b[key]]
+    numbers.remove("real_time_factor")  # of the computer
+    assert numbers
+    assert set(numbers) <= set(found)
+    assert not [key for key in found if key.startswith("loop.")]
+    for key in numbers:
+        assert found[key] == {"a": a[key], "b": b[key], "difference": b[key] - a[key]}
+    assert run(["compare", str(good), str(good)]) == 0
+    assert ": 0 numbers differ" in " ".join(capsys.readouterr().out.split())

@@ -42,7 +42,7 @@ def take(rig: OperatedRig, page: Page, folder: Path) -> None:
     page.get_by_role("button", name="/trial_0001").click()
     page.get_by_role("heading", name="Force sensors around the impact").wait_for()
     page.locator("#stages tr").first.wait_for()
-    page.set_viewport_size({"width": 1280, "height": 920})  # the whole chart
+    page.set_viewport_size({"width": 1280, "height": 1180})  # the whole chart
     picture("after", "runs")
 
 

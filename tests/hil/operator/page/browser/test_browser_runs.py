@@ -176,6 +176,21 @@ def test_a_run_is_listed_with_the_numbers_that_its_verdict_had_and_their_names(s
     assert shown == ["peak force 76.8 N", "speed_mps 0.5"]
 
 
+def test_a_trial_that_its_operator_rejected_is_listed_with_the_word_next_to_what_the_rules_say(server, shown):
+    word = {"name": "Ada", "verdict": "repeat", "word": "somebody stepped on the plate"}
+    server.answers["runs"] = [
+        run_of("run_2", peak_force_N=76.8) | {"operator": word},
+        run_of("run_1", peak_force_N=80.0),
+    ]
+    page = shown()
+    page.locator("#run-list tr").nth(1).wait_for()
+    rows = [row.locator("td").all_text_contents() for row in page.locator("#run-list tr").all()]
+    heads = page.locator("#run-list").locator("xpath=..").locator("th").all_text_contents()
+    of = {name: [row[heads.index(name)] for row in rows] for name in ("Rules", "Operator")}
+    assert of["Rules"] == ["accepted", "accepted"]
+    assert of["Operator"] == ["repeat: somebody stepped on the plate", "-"]
+
+
 def test_a_trial_whose_record_is_being_read_is_not_said_to_have_had_no_impact(server, shown):
     what = "runs/campaign_1/trial_0001/record/traces"
     server.answers[what] = {"t_s": [4.0, 4.1], "columns": {"force_sum_N": [0.0, 80.0]}, "impact_s": 4.0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from .scripted_rig import STATUS
 from .scripted_server import TALL, cells, until
 
 pytestmark = pytest.mark.slow
@@ -99,6 +100,16 @@ def test_an_arming_that_is_refused_is_red_and_says_why_and_what_to_do_where_the_
     assert page.evaluate("getComputedStyle(document.querySelector('.state')).backgroundColor") != green
     drive(server)
     until(lambda: line(page) == "RUNNING: run up")
+
+
+def test_a_refused_setting_is_no_refused_arming(page, server):
+    problem = "trial.angle_deg: found 120; allowed: a number 10 to 90"
+    settings = STATUS["settings"] | {"answered": 1, "refused": [problem]}
+    server.show(refused=[f"config sim_impact: 1 problem\n  {problem}"], settings=settings)
+    assert line(page) == "NOT ARMED: idle"
+    assert "arm again" not in page.inner_text("#message")
+    server.show(refused=["disk is 1 MB, allowed: from 2 GB; remove old runs"], settings=settings)
+    until(lambda: line(page).endswith("refused"))
 
 
 # ---- unknown is not safe ----
@@ -239,12 +250,16 @@ def test_numbers_have_the_decimals_of_their_unit_and_no_zero_has_a_sign(still):
 
 
 def test_the_time_to_an_impact_is_a_time_only_while_there_will_be_one(page, server):
+    drive(server)
     shown = []
     for left in (2.5, None, 1.5, 368900.0):
         server.show_ticks(time_to_impact_s=[left], speed_mps=[1e-15])
         shown.append(page.inner_text("#left"))
         assert page.inner_text("#speed") == "0.000"
     assert shown == ["2.5 s", "not approaching", "1.5 s", "not approaching"]
+    server.show_ticks(time_to_impact_s=[251.2], speed_mps=[0.02])
+    server.show(state="idle", armed=False, running=False)  # stopped in the run-up, with this tick as its last
+    until(lambda: page.inner_text("#left") == "-")
     server.show_ticks(time_to_impact_s=[261.0], speed_mps=[0.001], impact=[1])
     assert page.inner_text("#left") == "over"
 
