@@ -35,8 +35,8 @@ def to_urdf(tree: Tree, *, whole: bool = False) -> str:
                 shape = ElementTree.SubElement(link, role)
                 # a URDF cylinder stands along z, the axle lies along y
                 ElementTree.SubElement(shape, "origin", xyz="0 0 0", rpy="1.5707963267948966 0 0")
-                one = ElementTree.SubElement(shape, "geometry")
-                ElementTree.SubElement(one, "cylinder", radius=_numbers([wheel.radius]), length=_numbers([wheel.width]))
+                size = {"radius": _numbers((wheel.radius,)), "length": _numbers((wheel.width,))}
+                ElementTree.SubElement(ElementTree.SubElement(shape, "geometry"), "cylinder", size)
         elif whole:
             _box(link, body)
     for joint in tree.joints:
