@@ -73,10 +73,10 @@ def step_problems(contacts: Sequence[_Contact], substep_us: float) -> list[Probl
 def stretch(config: UncheckedConfig) -> int:
     """How many times as long as `plant.substep_us` the plant's steps may be away from the obstacle.
 
-    Half of what soil or firm ground allows is taken, because the plant's differ from the config's. Else, and with a
-    profile, 1.
+    Half of what soil allows is taken, because the plant's soil differs from the config's. 1 on other ground, and with a
+    profile.
     """
-    if config.ground.profile is not None or not (config.ground.on_soil or config.ground.kind == "firm"):
+    if not config.ground.on_soil or config.ground.profile is not None:
         return 1
     on_ground = [contact for contact in contacts_of(config) if contact.of_ground]
     return max(1, int(min(_LONGEST_STRETCH, 0.5e6 * longest_step_s(on_ground) / config.plant.substep_us)))
