@@ -1,6 +1,7 @@
 """Make the figures of the pages again, and compare every number with docs/figures/data.
 
 Run: python tools/figures_check.py [SCRIPT ...]    (all: about an hour; `make figures-check`)
+     python tools/figures_check.py --resume    (after it was stopped: scripts that have run are not run again)
      python tools/figures_check.py --take PAGE ...    (after tables of a page were edited by hand: its file follows)
 
 A script writes into an empty folder, and this tree stays as it is. Tables that need another program or a quiet machine
@@ -10,6 +11,7 @@ say so in their file, under `apart`, and are not made here.
 from __future__ import annotations
 
 import argparse
+import json
 import resource
 import subprocess
 import sys
@@ -24,6 +26,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "docs" / "figures"))
 from page_data import FOLDER, ROOT, data_of, different, write
 
 Tables = Mapping[str, Mapping[str, Any]]
+FOUND = ROOT / "build" / "figures-check.json"  # seconds and differences of each script that has run
 
 
 def pages() -> list[str]:
@@ -65,21 +68,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Compare, or take what a page says; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scripts", nargs="*", help="of docs/figures and docs/reproduce; none: all")
+    parser.add_argument("--resume", action="store_true", help=f"take what {FOUND.relative_to(ROOT)} has, run the rest")
     parser.add_argument("--take", nargs="+", metavar="PAGE", help="write the files of pages from their tables")
     given = parser.parse_args(arguments)
     for page in given.take or ():
         write(page, (ROOT / page).read_text(encoding="utf-8"), about={"from": f"page of {datetime.now(UTC):%Y-%m-%d}"})
     if given.take:
         return 0
-    wrong = 0
-    for script, tables in scripts().items():
-        if not given.scripts or script.split()[0] in given.scripts:
+    made = json.loads(FOUND.read_text(encoding="utf-8")) if given.resume and FOUND.exists() else {}
+    wanted = [one for one in scripts() if not given.scripts or one.split()[0] in given.scripts]
+    FOUND.parent.mkdir(exist_ok=True)
+    for script in wanted:
+        if script not in made:
             before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-            found = differences(script, tables)
-            used_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
-            print(f"{script}: {used_s:.0f} s of a processor, {len(found)} differences", *found, sep="\n  ", flush=True)
-            wrong += len(found)
-    return min(wrong, 1)
+            found = differences(script, scripts()[script])
+            made[script] = [resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, found]
+            FOUND.write_text(json.dumps(made, indent=1), encoding="utf-8")
+        used_s, found = made[script]
+        print(f"{script}: {used_s:.0f} s of a processor, {len(found)} differences", *found, sep="\n  ", flush=True)
+    return 1 if any(made[script][1] for script in wanted) else 0
 
 
 if __name__ == "__main__":

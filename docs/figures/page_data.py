@@ -1,4 +1,4 @@
-"""What stands in the tables of the pages, as data: docs/figures/data has a JSON file for each page that has figures.
+"""What stands in the tables of the pages, as data: docs/figures/data has a JSON file for each page with such numbers.
 
 Whatever writes a table into a page writes it into that file too, by `write`; `wrong` says where a page and its file
 differ. The place of a table in a page is that between the comments `<!-- NAME -->` and `<!-- end -->`; without them its
@@ -17,18 +17,17 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path("docs/figures/data")
-# All tables of these pages are figures; of other pages those between marks, and those that their file names.
-WHOLE = re.compile(r"README\.md|docs/benchmarks(/\w+)?\.md|docs/reproduce/[\w-]+\.md")
 # Of these pages the numbers of all sentences are held too, in their order under each heading.
 HELD = re.compile(r"docs/(benchmarks|reproduce)/[\w-]+\.md")
-MARK = re.compile(r"<!-- (?!generated|end)([\w ]+) -->")
+MARK = re.compile(r"<!-- (?!end)([\w ]+) -->")
+GENERATED = re.compile(r"<!-- generated.*?(<!-- end -->|\Z)", re.DOTALL)
 VALUE = re.compile(r"<!--value:([\w-]+)-->")
 # a minus is one where no range ends: 3-4 are two numbers
 NUMBER = re.compile(r"(?<![\w.])(?:(?<![\d\w])-)?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -49,19 +48,12 @@ def file_of(page: str, root: Path = ROOT) -> Path:
     return (root / FOLDER / page.removeprefix("docs/")).with_suffix(".json")
 
 
-def tables_of(page: str, text: str, held: Container[str] | None = None) -> dict[str, list[Row]]:
-    """Tables of a page with a digit in them, by name, row by row.
-
-    Args:
-        page: its path from the root of the tree.
-        text: of the page.
-        held: names of unmarked tables that count too; None: those that the page's file names.
-    """
-    held = data_of(page)["tables"] if held is None else held
+def tables_of(text: str) -> dict[str, list[Row]]:
+    """Tables of a page with a digit in them, by name, row by row; without those that `make docs` writes."""
     found: dict[str, list[str]] = {}
-    heading, name, marks = "", "", set[str]()
+    heading, name = "", ""
     marked = fenced = False
-    for line in text.splitlines():
+    for line in GENERATED.sub("", text).splitlines():
         fenced ^= line.lstrip().startswith("```")
         if fenced:
             continue
@@ -70,7 +62,6 @@ def tables_of(page: str, text: str, held: Container[str] | None = None) -> dict[
         if mark := MARK.fullmatch(line):
             name, marked = mark[1], True
             found[name] = []
-            marks.add(name)
         elif line == "<!-- end -->":
             name, marked = "", False
         elif marked or line.startswith("|"):
@@ -78,11 +69,7 @@ def tables_of(page: str, text: str, held: Container[str] | None = None) -> dict[
             found.setdefault(name, []).append(line)
         else:
             name = ""
-    return {
-        name: [_row(line) for line in lines]
-        for name, lines in found.items()
-        if re.search(r"\d", "".join(lines)) and (name in marks or name in held or WHOLE.fullmatch(page))
-    }
+    return {name: [_row(line) for line in lines] for name, lines in found.items() if re.search(r"\d", "".join(lines))}
 
 
 def sentences_of(page: str, text: str) -> dict[str, str]:
@@ -118,7 +105,7 @@ def write(page: str, text: str, root: Path = ROOT, about: Mapping[str, str] | No
     data = data_of(page, root)
     data["tables"] = {
         name: {**then, **((about or about_this_run()) if then.get("rows") != rows else {}), "rows": rows}
-        for name, rows in tables_of(page, text).items()
+        for name, rows in tables_of(text).items()
         for then in [data["tables"].get(name, {})]
     }
     if HELD.fullmatch(page):
@@ -152,7 +139,7 @@ def save(page: str, data: Mapping[str, Any], root: Path = ROOT) -> None:
 def wrong(page: str, text: str, root: Path = ROOT) -> list[str]:
     """Where a page says something else than its file: rows of tables, and values in sentences."""
     data = data_of(page, root)
-    there, held = tables_of(page, text), {name: one["rows"] for name, one in data["tables"].items()}
+    there, held = tables_of(text), {name: one["rows"] for name, one in data["tables"].items()}
     found = [f"{page}: the table {name!r} is on one side only" for name in sorted(there.keys() ^ held.keys())]
     for name in there.keys() & held.keys():
         if there[name] != held[name]:

@@ -215,7 +215,7 @@ def page_of(slips: tuple[float, ...], found: dict[str, list[float]], b: float, f
         "full_volume": f"{off('full', 'hypervolume'):.1f}",
         "last": f"{found['full'][-1]:.1f}",
         "before": f"{found['full'][-2]:.1f}",
-        "scaled": f"{b:.0e}",
+        "scaled": f"{max(b, 1e-11):.0e}",  # less is rounding, other on each processor
         "stiff": f"{stiff:.0e}",
         "worst": f"{worst:.0e}",
         "beam_load": f"{true:.1f}",

@@ -52,8 +52,8 @@ def _fill(element: ElementTree.Element, tree: Tree, name: str) -> None:
     """Mass, shape and carried bodies of a body."""
     body = tree.body[name]
     (xx, yy, zz), (xy, xz, yz) = body.inertia, body.products
-    inertia = _numbers((xx, yy, zz, xy, xz, yz))
-    ElementTree.SubElement(element, "inertial", pos=_numbers(body.com), mass=repr(body.mass), fullinertia=inertia)
+    mass, inertia = _numbers((body.mass,)), _numbers((xx, yy, zz, xy, xz, yz))
+    ElementTree.SubElement(element, "inertial", pos=_numbers(body.com), mass=mass, fullinertia=inertia)
     wheels = {wheel.body: wheel for wheel in tree.wheels}
     if name in wheels:
         size = _numbers((wheels[name].radius, 0.5 * wheels[name].width))

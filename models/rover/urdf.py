@@ -35,8 +35,8 @@ def to_urdf(tree: Tree, *, whole: bool = False) -> str:
                 shape = ElementTree.SubElement(link, role)
                 # a URDF cylinder stands along z, the axle lies along y
                 ElementTree.SubElement(shape, "origin", xyz="0 0 0", rpy="1.5707963267948966 0 0")
-                geometry = ElementTree.SubElement(shape, "geometry")
-                ElementTree.SubElement(geometry, "cylinder", radius=repr(wheel.radius), length=repr(wheel.width))
+                size = {"radius": _numbers((wheel.radius,)), "length": _numbers((wheel.width,))}
+                ElementTree.SubElement(ElementTree.SubElement(shape, "geometry"), "cylinder", size)
         elif whole:
             _box(link, body)
     for joint in tree.joints:
@@ -66,9 +66,9 @@ def _link(robot: ElementTree.Element, body: Body) -> ElementTree.Element:
 def _add_inertial(link: ElementTree.Element, body: Body) -> None:
     inertial = ElementTree.SubElement(link, "inertial")
     ElementTree.SubElement(inertial, "origin", xyz=_numbers(body.com), rpy="0 0 0")
-    ElementTree.SubElement(inertial, "mass", value=repr(body.mass))
-    xx, yy, zz = (repr(moment) for moment in body.inertia)
-    xy, xz, yz = (repr(product) if product else "0" for product in body.products)
+    ElementTree.SubElement(inertial, "mass", value=_numbers((body.mass,)))
+    xx, yy, zz = (repr(float(moment)) for moment in body.inertia)
+    xy, xz, yz = (repr(float(product)) if product else "0" for product in body.products)
     ElementTree.SubElement(inertial, "inertia", ixx=xx, iyy=yy, izz=zz, ixy=xy, ixz=xz, iyz=yz)
 
 

@@ -9,6 +9,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+import models.rover
 from hil.cli import run
 from models.impact import effective_kinetic_energy
 
@@ -67,3 +68,18 @@ def test_the_commands_of_the_page_bring_a_rover_from_its_file_to_a_picture_of_it
     assert f"peak at {peak}°" in said["rover"]
     assert all((tmp_path / f"my_rover.{ending}").stat().st_size > 100 for ending in ("yaml", "urdf", "png"))
     assert list((tmp_path / "my_rover_run").glob("*.png"))
+
+
+# Words of the column "locked as built" of docs/explanation/rover.md, and the kinds of joints that `locks` frees.
+KINDS = {"steering": "steering", "walking": "walking", "main arms": "arm", "tilt": "tilt", "spin": "spin"}
+
+
+def test_bodies_and_speeds_of_each_rover_are_those_of_the_table(pages):
+    rows = re.findall(r"^\| `(\w+)\(\)` \|(.*)\|$", pages["docs/explanation/rover.md"], re.MULTILINE)
+    assert len(rows) == 9
+    for name, cells in rows:
+        make = getattr(models.rover, name)
+        _, bodies, speeds, locked, freed = cells.split(" | ")
+        rovers = make(), make(locks={kind: None for word, kind in KINDS.items() if word in locked})
+        stated = [int(re.match(r"\s*(\d+)", cell)[1]) for cell in (bodies, speeds, freed)]
+        assert stated == [len(rovers[0].tree.bodies), rovers[0].nv, rovers[1].nv], name

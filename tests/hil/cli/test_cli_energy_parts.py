@@ -49,6 +49,7 @@ def test_tables_of_both_parts_are_printed(tmp_path, capsys):
     assert run(["energy", "sim_impact", *options, "--compliance", "--sensitivity"]) == 0
     printed = capsys.readouterr().out
     assert "first hit" in printed
+    assert "by default steel" in " ".join(printed.split())  # not the force of a trial, whose legs give
     assert "left_bogie" in printed
     assert "mJ/deg" in printed
 

@@ -8,9 +8,21 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from models.rover import Body, TreeBuilder, exomars, exomars_like, juno, parametric, rcp, rocker_bogie
+from models.rover import (
+    Body,
+    TreeBuilder,
+    exomars,
+    exomars_like,
+    juno,
+    parametric,
+    rcp,
+    rocker_bogie,
+    single_wheel,
+    xu,
+)
 from models.rover.assembly import LATERAL, VERTICAL, on_side
 from models.rover.rover import Rover
+from models.rover.space_arm import SpaceArm
 from models.rover.ties import Coupling
 
 # the same as in the description, but written here again: dependent joint -> (sources, offset)
@@ -83,6 +95,10 @@ ROVERS = {
     "juno tilted": (lambda: juno(tilt_angle=0.2), DIFFERENTIAL | CHAINS),
     "juno of the thesis": (lambda: juno(chains=False, locks={"spin": None}), DIFFERENTIAL),
     "juno tilting": (lambda: juno(locks={"tilt": None, "spin": None}), DIFFERENTIAL | CHAINS),
+    "xu": (xu, DIFFERENTIAL),
+    "xu steering, its arms driven": (lambda: xu(locks={"steering": None, "arm": None}), DIFFERENTIAL),
+    "single_wheel": (single_wheel, {}),
+    "space_arm": (lambda: SpaceArm().build(rigid=True), {}),
 }
 
 
@@ -113,6 +129,12 @@ class Case:
         q[3:7] = Rotation.from_rotvec(random.normal(size=3)).as_quat()
         wrenches = 100.0 * random.normal(size=(len(self.rover.wheel_names), 6))
         return q, random.normal(size=nv), 10.0 * random.normal(size=nv), wrenches, 9.81 * random.normal(size=3)
+
+
+def skip_without_wheels(case: Case) -> None:
+    """An arm has none."""
+    if not case.rover.wheel_names:
+        pytest.skip(f"{case.rover.tree.name} has no wheels")
 
 
 @pytest.fixture(scope="session", params=list(ROVERS))

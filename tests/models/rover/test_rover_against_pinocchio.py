@@ -10,6 +10,8 @@ import numpy as np
 import pinocchio
 import pytest
 
+from .conftest import skip_without_wheels
+
 TOLERANCE = 1e-9
 SEEDS = range(6)
 
@@ -67,6 +69,7 @@ def test_forward_dynamics_with_wheel_wrenches_equals_pinocchios(case, peer, seed
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_contact_jacobians_give_the_approach_speeds_of_all_wheel_centres(case, peer, seed):
+    skip_without_wheels(case)
     q, *_ = case.state(seed)
     angle = np.random.default_rng(seed).uniform(0.1, np.pi / 2)
     pinocchio.computeJointJacobians(peer.model, peer.data, peer.q(case.unlocked(q)))
@@ -84,6 +87,7 @@ def test_contact_jacobians_give_the_approach_speeds_of_all_wheel_centres(case, p
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_wheel_positions_equal_pinocchios(case, peer, seed):
+    skip_without_wheels(case)
     q, *_ = case.state(seed)
     pinocchio.forwardKinematics(peer.model, peer.data, peer.q(case.unlocked(q)))
     theirs = [peer.data.oMi[peer.model.getJointId(f"{name}_drive")].translation for name in case.rover.wheel_names]
