@@ -117,7 +117,7 @@ class SimDaq(_Device):
         self._sequence += 1
         overload = self._no_overload
         if _stamp(first, self._rate_hz, volts, self._overload_at, t_ns_each):
-            overload = tuple((abs(volts) >= self._overload_at).any(axis=0).tolist())
+            overload = tuple([bool(channel.any()) for channel in (abs(volts) >= self._overload_at).T])
         return DaqBlock(self._sequence, t_ns_each, volts, overload, t_ns)
 
     def _readable_ns(self) -> float:

@@ -143,7 +143,10 @@ class Publisher:
         """
         if self._context is None:
             return
-        ticks, stopped_ns = rows["tick"].tolist(), rows["drives_stopped_ns"].tolist()  # one by one: mostly one row
+        ticks = rows["tick"].tolist()  # one by one: mostly one row
+        if not self._watched and ticks[-1] // self._every == self._published[0]:
+            return  # nobody is there; whether somebody has come is looked at as often as a tick is published
+        stopped_ns = rows["drives_stopped_ns"].tolist()
         for index, (tick, at_ns) in enumerate(zip(ticks, stopped_ns, strict=True)):
             self._due = rows[index : index + 1]
             if (newest := (tick // self._every, at_ns >= 0)) != self._published:

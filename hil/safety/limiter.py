@@ -107,7 +107,7 @@ class Limiter:
             valves=self._valves.off() if safe else self._valves.limited(tick.t_ns, valves),
             clamped=self.clamped,
             regulators_Pa=self._pressures(safe, asked.regulators_Pa),
-            duty=self._duty_zero if cut else tuple([clamped_to(duty, -1.0, 1.0) for duty in asked.duty]),
+            duty=self._duty_zero if cut else asked.duty and tuple([clamped_to(one, -1.0, 1.0) for one in asked.duty]),
             loads=asked.loads,
             trigger=asked.trigger and not safe,
             joint_angle_rad=joints.angle_rad,
