@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from msgspec.structs import replace
 from typing_extensions import override
 
@@ -25,6 +24,7 @@ from drivers.messages import (
     ValveSample,
 )
 from drivers.sim.protocol.plant_ports import SampledChannels
+from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.plant import InstrumentOnRig, Plant
 
 
@@ -91,9 +91,9 @@ class SimDaq(_Device):
         super().__init__()
         self.name, self._sampled = name, sampled
         self._block_samples, self._delay_ns = block_samples, delay_ns
-        self._rate_hz, self._overload_at = sampled.rate_hz, OVERLOAD * sampled.full_scale
+        self._rate_hz = sampled.rate_hz
+        self._overload_at = np.full(sampled.channels, OVERLOAD * sampled.full_scale)
         self._no_overload = (False,) * sampled.channels
-        self._offsets_ns: dict[int, npt.NDArray[np.int64]] = {}
         self._taken = 0
         self._due_ns = self._readable_ns()
 
@@ -107,6 +107,7 @@ class SimDaq(_Device):
         if end > self._sampled.samples:
             return None
         volts = np.empty((self._block_samples, self._sampled.channels))
+        t_ns_each = np.empty(self._block_samples, np.int64)
         try:
             self._sampled.copy_samples(first, volts)
         except OverflowError as error:
@@ -114,16 +115,10 @@ class SimDaq(_Device):
         self._taken = end
         self._due_ns = self._readable_ns()
         self._sequence += 1
-        return DaqBlock(self._sequence, self._stamps_ns(first), volts, self._overload(volts), t_ns)
-
-    def _stamps_ns(self, first: int) -> npt.NDArray[np.int64]:
-        """Returns when the samples of the block from that one on are taken [ns], each n / rate in whole ns."""
-        whole_ns, rest = divmod(first * 1_000_000_000, self._rate_hz)
-        offsets = self._offsets_ns.get(rest)
-        if offsets is None:  # one, or a few, as the length of a block is or is not in whole ns
-            offsets = (np.arange(self._block_samples) * 1_000_000_000 + rest) // self._rate_hz
-            self._offsets_ns[rest] = offsets
-        return offsets + whole_ns
+        overload = self._no_overload
+        if _stamp(first, self._rate_hz, volts, self._overload_at, t_ns_each):
+            overload = tuple([bool(channel.any()) for channel in (abs(volts) >= self._overload_at).T])
+        return DaqBlock(self._sequence, t_ns_each, volts, overload, t_ns)
 
     def _readable_ns(self) -> float:
         """Returns when the next block can first be read [ns]; never if there are no sensors."""
@@ -131,12 +126,19 @@ class SimDaq(_Device):
             return math.inf
         return (self._taken + self._block_samples - 1) * 1_000_000_000 // self._rate_hz + self._delay_ns
 
-    def _overload(self, volts: npt.NDArray[np.float64]) -> tuple[bool, ...]:
-        """Returns whether each channel has reached the end of its range; almost always none has."""
-        reached = abs(volts) >= self._overload_at
-        if not reached.item(reached.argmax()):  # the first that has, or any
-            return self._no_overload
-        return tuple([bool(channel.any()) for channel in reached.T])
+
+@kernel
+def _stamp(first: int, rate_hz: int, volts: FloatArray, overload_at: FloatArray, t_ns: IntArray) -> bool:
+    """Note when the samples from one on are taken [ns], each n / rate in whole ns.
+
+    Returns whether a channel has reached the end of its range; almost always none has.
+    """
+    reached = False
+    for i in range(t_ns.size):
+        t_ns[i] = (first + i) * 1_000_000_000 // rate_hz
+        for channel in range(overload_at.size):
+            reached = reached or abs(volts[i, channel]) >= overload_at[channel]
+    return reached
 
 
 class Actuators(_Device, Generic[C]):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+if TYPE_CHECKING:  # slow to import, and few commands show a bar
+    from rich.progress import Progress
 
 # Without a bar, the shortest time between two lines, and a wait so short that nobody wants a line of it [s].
 _EVERY_S, _SHORT_S = 10.0, 3.0
@@ -39,6 +39,9 @@ class ProgressBar:
 
     def __enter__(self) -> Self:
         if self._has_bar:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()

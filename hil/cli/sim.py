@@ -15,7 +15,6 @@ import typer
 
 from hil.cli.run_options import AsJson, ConfigOptions, Overrides, Seed, config_from, progress, with_groups
 from hil.cli.terminal import USAGE, complain, usage_errors
-from hil.processes.lifecycle import SignalStop
 
 
 def _one_line(place: dict[str, Any]) -> None:
@@ -51,6 +50,7 @@ def _settings(overrides: list[str] | None) -> dict[str, Any]:
 def _serve_device(
     name: str, endpoints: Path | None, overrides: list[str] | None, announce: Callable[[dict[str, Any]], None]
 ) -> None:
+    from hil.processes.lifecycle import SignalStop
     from hil.testing.serving import SettingError, make, serve
 
     with usage_errors(SettingError):
@@ -97,6 +97,7 @@ def sim(
 
     from hil.app.warm_up import warm_up
     from hil.config.rig import Rig
+    from hil.processes.lifecycle import SignalStop
     from hil.simulator.rig_server import serve_rig
 
     warm_up(Rig(effective), progress)  # so that its processes find every kernel in the cache
@@ -133,6 +134,7 @@ def serve(
 
     from hil.app.warm_up import report_compiling
     from hil.config.rig import Rig
+    from hil.processes.lifecycle import SignalStop
     from hil.simulator.stepping.service import StepService, StepSocket
 
     stop = SignalStop()

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
-from numba import float64, int64, typeof
 
 from hil.messages.stages import ByServo, ByWheel, Estimate, Prediction, Samples
 from models.actuators.drive import Drive
@@ -173,7 +172,7 @@ class RoverTwin:
 
     def compile(self) -> None:
         """Compile what a prediction runs, without the steps of the vehicle."""
-        compile_for(_predict, self._bound, 0, 0, 0.0, inlined=False)
+        _ = self._advance
 
     def warm_up(self) -> None:
         """Compile or load what a prediction runs, without moving the twin."""
@@ -182,13 +181,9 @@ class RoverTwin:
     @cached_property
     def _advance(self) -> Callable[[BoundArguments[_Twin], int, int, float], None]:
         """`_predict` for the types of its arguments, which never change: to look at them in each tick takes 2 us."""
-        kernel: Any = _predict
-        type_of: Any = typeof
-        if self._obstacle is not None and type_of(self._placed.value) != type_of(self._twin.scene.value):
+        if self._obstacle is not None and self._placed.kind is not self._twin.scene.kind:
             raise TypeError("the twin with and without its obstacle are of two types for numba")
-        made: Callable[[BoundArguments[_Twin], int, int, float], None]
-        made = kernel.compile((type_of(self._bound), int64, int64, float64))
-        return made
+        return compile_for(_predict, self._bound, 0, 0, 0.0, inlined=False)
 
     def predict(self, samples: Samples, estimate: Estimate) -> Prediction:
         """Advance the twin to the time of these samples."""

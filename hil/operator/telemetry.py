@@ -72,7 +72,7 @@ class Publisher:
         self._published = (-1, False)
         self._due: NDArray[np.void] | None = None  # the newest tick, as long as it is not published
         self._wall_start_s = wall_start_s
-        self._newest_ns = 0
+        self._newest_ns, self._watched = 0, False  # a viewer has asked for messages
         self._encoder = msgspec.msgpack.Encoder()
         self._fields = [
             (signal.name, partial(_by_name, signal.names(layout)) if signal.by_name else _list_or_number)
@@ -143,7 +143,10 @@ class Publisher:
         """
         if self._context is None:
             return
-        ticks, stopped_ns = rows["tick"].tolist(), rows["drives_stopped_ns"].tolist()  # one by one: mostly one row
+        ticks = rows["tick"].tolist()  # one by one: mostly one row
+        if not self._watched and ticks[-1] // self._every == self._published[0]:
+            return  # nobody is there; whether somebody has come is looked at as often as a tick is published
+        stopped_ns = rows["drives_stopped_ns"].tolist()
         for index, (tick, at_ns) in enumerate(zip(ticks, stopped_ns, strict=True)):
             self._due = rows[index : index + 1]
             if (newest := (tick // self._every, at_ns >= 0)) != self._published:
@@ -154,10 +157,8 @@ class Publisher:
             self._due = self._due.copy()  # the caller may use the memory again
 
     def _publish(self, record: np.void) -> None:
-        payload: dict[str, Any] = {"timestamp": self._timestamp(int(record["t_ns"]))}
-        for name, convert in self._fields:
-            payload[name] = convert(record[name])
-        self._send(b"tick", payload)
+        stamp = {"timestamp": self._timestamp(int(record["t_ns"]))}
+        self._send(b"tick", lambda: stamp | {name: convert(record[name]) for name, convert in self._fields})
 
     def event(self, row: NDArray[np.void]) -> None:
         """Publishes one event under its name: event/NAME/id, tick, value, limit and reaction_tick.
@@ -167,8 +168,8 @@ class Publisher:
         """
         event = row[0]
         numbers = {name: event[name] for name in ("id", "tick", "value", "limit", "reaction_tick")}
-        name = event["name"].decode(errors="replace")
-        self._send(b"event", {"timestamp": self._timestamp(int(event["t_ns"])), name: _numbers(numbers)})
+        stamp = {"timestamp": self._timestamp(int(event["t_ns"]))}
+        self._send(b"event", lambda: stamp | {event["name"].decode(errors="replace"): _numbers(numbers)})
 
     def links(self, healths: Mapping[str, Mapping[str, Any]]) -> None:
         """Publishes the state of each link: link/NAME/errors, retries, rate_hz and age_ms, as far as they are counted.
@@ -176,8 +177,9 @@ class Publisher:
         Args:
             healths: By name of the link (`hil.ipc.run_memory.healths`).
         """
+        stamp = {"timestamp": self._timestamp(self._newest_ns)}
         if healths:
-            self._send(b"link", {"timestamp": self._timestamp(self._newest_ns)} | _numbers(healths))
+            self._send(b"link", lambda: stamp | _numbers(healths))
 
     def trial(self, summary: Mapping[str, Any], t_ns: int | None = None) -> None:
         """Publishes the last tick, and the numbers of a trial's summary: true is 1, text and null are left out.
@@ -190,13 +192,14 @@ class Publisher:
             self._publish(self._due[0])
             self._due = None
         stamp = {"timestamp": self._timestamp(self._newest_ns if t_ns is None else t_ns)}
-        self._send(b"trial", stamp | _numbers(summary))
+        self._send(b"trial", lambda: stamp | _numbers(summary))
 
     def _timestamp(self, t_ns: int) -> float:
         self._newest_ns = max(self._newest_ns, t_ns)
         return self._wall_start_s + t_ns * 1e-9
 
-    def _send(self, topic: bytes, payload: dict[str, Any]) -> None:
+    def _send(self, topic: bytes, payload: Callable[[], dict[str, Any]]) -> None:
+        """Send a message, which is made only once there has been a viewer."""
         if self._door is not None:
             self._door.answer()
         if self._context is None:
@@ -204,14 +207,13 @@ class Publisher:
         with contextlib.suppress(zmq.ZMQError):  # the queue is full, or the port is not free again yet: it is dropped
             if self._socket is None:
                 self._socket = self._listening(self.endpoint)
-            if self._subscribed(self._socket):
-                self._socket.send_multipart([topic, self._encoder.encode(payload)], zmq.NOBLOCK)
-            else:
+            if not self._subscribed(self._socket):
                 self._socket.close(linger=0)
                 self._socket = None
+            elif self._watched:
+                self._socket.send_multipart([topic, self._encoder.encode(payload())], zmq.NOBLOCK)
 
-    @staticmethod
-    def _subscribed(socket: zmq.Socket[bytes]) -> bool:
+    def _subscribed(self, socket: zmq.Socket[bytes]) -> bool:
         """Do what viewers ask for: 1 and the beginning of a topic, or 0 and the same, to end it. False: they flood."""
         options = {b"\x01": zmq.SUBSCRIBE, b"\x00": zmq.UNSUBSCRIBE}
         for _ in range(_REQUESTS_AT_ONCE):
@@ -221,6 +223,7 @@ class Publisher:
                 return True
             if request[:1] in options and any(topic.startswith(request[1:]) for topic in _TOPICS):
                 socket.setsockopt(options[request[:1]], request[1:])
+                self._watched = True
         return False
 
     def close(self) -> None:

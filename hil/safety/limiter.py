@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec.structs import replace
+
 from drivers.messages import JointSample, ValveSet
 from hil.config.schema.equipment import LimitsConfig
 from hil.config.schema.servos import DrivenJoint
@@ -69,6 +71,8 @@ class Limiter:
         step = self._step * periods
         if asked.cut:
             speeds = self._zero_speeds
+        elif self._allows(asked.speed_radps, step):
+            speeds = asked.speed_radps
         else:
             speeds = tuple([self._within(*pair, step) for pair in zip(asked.speed_radps, self._last, strict=True)])
         clamped = not asked.cut and speeds != asked.speed_radps
@@ -95,7 +99,7 @@ class Limiter:
         safe = self._safety.safe
         cut = safe or asked.cut
         self._last = self._zero_speeds if cut else speeds
-        return Command(
+        command = Command(
             state=asked.state,
             safe=safe,
             cut=cut,
@@ -103,13 +107,13 @@ class Limiter:
             valves=self._valves.off() if safe else self._valves.limited(tick.t_ns, valves),
             clamped=self.clamped,
             regulators_Pa=self._pressures(safe, asked.regulators_Pa),
-            duty=self._duty_zero if cut else tuple([clamped_to(duty, -1.0, 1.0) for duty in asked.duty]),
+            duty=self._duty_zero if cut else asked.duty and tuple([clamped_to(one, -1.0, 1.0) for one in asked.duty]),
             loads=asked.loads,
             trigger=asked.trigger and not safe,
             joint_angle_rad=joints.angle_rad,
             servos_cut=joints.cut or (safe and self._servos is not None),
-            **(self._of_further(asked, safe) if self._further else {}),
         )
+        return replace(command, **self._of_further(asked, safe)) if self._further else command
 
     def _report(self, tick: Tick, value: float, limit: float, detail: str) -> None:
         self._safety.report(Alarm(Fault.COMMAND_OUT_OF_LIMIT, value, limit, detail), tick.number, tick.t_ns)
@@ -140,6 +144,14 @@ class Limiter:
             return self._no_pressure
         most = self._highest_Pa
         return tuple([clamped_to(one, 0.0, most) if math.isfinite(one) else 0.0 for one in asked_Pa])
+
+    def _allows(self, wished_radps: tuple[float, ...], step: float) -> bool:
+        """Whether nothing has to be clamped, as in most ticks; a speed that is not a number is not allowed."""
+        most = self._limit
+        for wished, last in zip(wished_radps, self._last, strict=True):
+            if not (last - step <= wished <= last + step and -most <= wished <= most):
+                return False
+        return True
 
     def _within(self, wished: float, last: float, step: float) -> float:
         stepped = clamped_to(wished, last - step, last + step)

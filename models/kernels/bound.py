@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 import numpy as np
@@ -45,21 +46,21 @@ class BoundArguments(Generic[T]):
 
     Attributes:
         value: what was given.
+        kind: numba's type of it.
         address: of its form for kernels.
 
     Raises:
         TypeError: it holds something else, or two bools in a row.
     """
 
-    __slots__ = ("_buffer", "_numba_type_", "address", "value")
+    __slots__ = ("_buffer", "_numba_type_", "address", "kind", "value")
 
     def __init__(self, value: T) -> None:
         self.value = value
-        content = typeof(value)
+        content = self.kind = _type_of(value)
         self._numba_type_: types.Type = _BoundType(content)
         self._buffer = np.frombuffer(b"".join(_words(value, content)), np.float64).copy()
-        native = cpu_target.target_context.get_value_type(content)
-        if self._buffer.nbytes != cpu_target.target_context.get_abi_sizeof(native):
+        if self._buffer.nbytes != _native_size(content):
             raise TypeError(
                 f"a value of numba type {content} cannot be bound: its parts are not 64-bit words of this order"
             )
@@ -189,6 +190,32 @@ def _call(context: Any, builder: Any, kinds: tuple[types.Type, ...], arguments: 
     places = [cgutils.alloca_once(builder, place.pointee) for place in kind.args[:2]]
     builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), [*places, *arguments[1:]])
     return context.get_dummy_value()
+
+
+_KINDS: dict[tuple[Any, ...], types.Type] = {}
+
+
+def _type_of(value: Any) -> types.Type:
+    """Numba's type of a value, looked up once for each kind of array and NamedTuple: numba takes 2 ms for a rover."""
+    key: tuple[Any, ...]
+    if isinstance(value, np.ndarray):
+        flags = value.flags
+        key = value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
+    elif isinstance(value, tuple):
+        parts = [_type_of(part) for part in value]
+        key = type(value), *map(id, parts)  # each type is there once, and for good; to hash one takes too long
+    else:
+        return typeof(value)
+    if (kind := _KINDS.get(key)) is None:
+        kind = _KINDS[key] = typeof(value)
+    return kind
+
+
+@cache
+def _native_size(kind: types.Type) -> int:
+    """Bytes of a value of that type in the form of kernels."""
+    context = cpu_target.target_context
+    return int(context.get_abi_sizeof(context.get_value_type(kind)))
 
 
 def _words(value: Any, kind: types.Type) -> Iterator[bytes]:

@@ -336,10 +336,13 @@ def on_compiling(callback: Callable[[str], None] | None) -> None:
     _COMPILATIONS.callback = callback
 
 
-def compile_for(function: Callable[..., Any], *arguments: Any, inlined: bool = True) -> None:
-    """Compile a kernel for such arguments without running it: the form that others inline, or that Python calls."""
+def compile_for(function: F, *arguments: Any, inlined: bool = True) -> F:
+    """Compile a kernel for such arguments without running it: the form that others inline, or that Python calls.
+
+    Returns what Python can call with arguments of these types only: the kernel itself looks at them in each call.
+    """
     form = cast(Any, function)
-    (form.inlined if inlined else form).compile(tuple(numba.typeof(value) for value in arguments))
+    return cast(F, (form.inlined if inlined else form).compile(tuple(numba.typeof(value) for value in arguments)))
 
 
 def address_of(function: Callable[..., Any], *arguments: Any) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -19,7 +19,6 @@ from models.plant.advance import (
     HIT_SPEED,
     PEAK,
     RING,
-    SAMPLES,
     PlantParts,
     Sensing,
     StepLengths,
@@ -46,6 +45,9 @@ from models.validity import TILT, VALIDITIES
 from models.vehicle import Scene, address_of_run
 from models.vehicle.energy import Energies, EnergyMeter
 
+# Numbers of the sensors' noise are drawn for so many samples, or more, at once.
+RENEWED_AT_ONCE = 256
+
 
 class Plant:
     """The rig as one steppable model with its own clock, which starts at 0.
@@ -66,6 +68,7 @@ class Plant:
         load_sampling: the slow load channels; None: there are none.
         instruments: of motion, by role.
         scene: what it steps, in the form of kernels.
+        samples: number of samples taken.
         cut_ns: when all drives were first cut after a wheel had touched the obstacle [ns], or None.
     """
 
@@ -80,7 +83,7 @@ class Plant:
         contacts: GivenContacts | None = None,
     ) -> None:
         self.parameters = parameters
-        self.t_ns = 0
+        self.t_ns = self.samples = self._renewed = 0
         self.cut_ns: int | None = None
         self._random = random
         piezo = parameters.piezo
@@ -142,9 +145,13 @@ class Plant:
     def _run(self) -> int:
         return address_of_run(*self.scene.value)
 
+    @cached_property
+    def _advance(self) -> Callable[[BoundArguments[PlantParts], int, int, int], None]:
+        return compile_for(advance, self._parts, 0, 0, 0, inlined=False)
+
     def compile(self) -> None:
         """Compile what an advance runs, without the steps of the vehicle and without moving."""
-        compile_for(advance, self._parts, 0, 0, 0, inlined=False)
+        _ = self._advance
 
     def _move(self, t_ns: int) -> None:
         span = t_ns - self.t_ns
@@ -156,7 +163,8 @@ class Plant:
         due = -(-(t_ns + 1) * self.rate_hz // 1_000_000_000) - self.samples
         if due > RING // 2:
             raise ValueError(f"plant asked to leap {span * 1e-9:.3f} s; the sample ring holds half of {RING} samples")
-        advance(self._parts, self._run, self.t_ns, t_ns)
+        self._advance(self._parts, self._run, self.t_ns, t_ns)
+        self.samples += due
         if self.load_sampling:
             self.load_sampling.take(self.t_ns, t_ns)
         self.t_ns = t_ns
@@ -166,8 +174,8 @@ class Plant:
         for instrument in self.instruments.values():
             instrument.take(t_ns)
         self._motion.add(t_ns)
-        if self._sensing:
-            self._renew_noise(self._sensing, due)
+        if self._sensing and self.samples - self._renewed >= RENEWED_AT_ONCE:
+            self._renew_noise(self._sensing)
 
     def set_drives(self, speed_radps: tuple[float, ...], cut: bool, duty: tuple[float, ...] = ()) -> None:
         """Set the wheels' speeds (wheels,) [rad/s] or duties, or cut all drives."""
@@ -255,11 +263,6 @@ class Plant:
         """The same as the pressure sensors give them, with noise."""
         return read_with(self.parameters.reading_noise.pressure, self.pressure, self._reading)
 
-    @property
-    def samples(self) -> int:
-        """Number of samples taken."""
-        return int(self._log.counts[SAMPLES])
-
     def copy_samples(self, first: int, volts: FloatArray) -> None:
         """Copy samples first, first + 1, ... [V] into volts (n, channels).
 
@@ -271,7 +274,8 @@ class Plant:
         begin = first % RING
         before_the_end = min(len(volts), RING - begin)
         volts[:before_the_end] = self._log.volts[begin : begin + before_the_end]
-        volts[before_the_end:] = self._log.volts[: len(volts) - before_the_end]
+        if before_the_end < len(volts):
+            volts[before_the_end:] = self._log.volts[: len(volts) - before_the_end]
 
     @property
     def hit_ns(self) -> int | None:
@@ -385,9 +389,9 @@ class Plant:
                 jacobian[wheel] = rover.impact_jacobian(level_configuration(stand, q), angle)[wheel]
         return effective_kinetic_energy(rover.mass_matrix(q), jacobian, v)
 
-    def _renew_noise(self, sensing: Sensing, used: int) -> None:
-        while used > 0:  # in place, up to the ring's end, and from its start
-            begin = (self.samples - used) % RING
-            end = min(begin + used, RING)
+    def _renew_noise(self, sensing: Sensing) -> None:
+        while self._renewed < self.samples:  # in place, up to the ring's end, and from its start
+            begin = self._renewed % RING
+            end = min(begin + self.samples - self._renewed, RING)
             self._random.standard_normal(out=sensing.noise[begin:end])
-            used -= end - begin
+            self._renewed += end - begin

@@ -22,7 +22,7 @@ from scipy.spatial import ConvexHull, QhullError
 from scipy.spatial.transform import Rotation
 
 from models.gravity import EARTH_GRAVITY
-from models.kernels.compiled import FloatArray
+from models.kernels.compiled import FloatArray, IntArray
 from models.rover.reduction import Chain
 from models.rover.rover import Rover
 from models.statics.balance import suspension_joints
@@ -111,13 +111,13 @@ def stand(
     ahead /= np.linalg.norm(ahead, axis=1, keepdims=True)
 
     equations = [*range(6), *joints]
-    work = [_work(chain, placed, int(body), point)[equations] for body, point in zip(wheels, points, strict=True)]
+    work = [one[equations] for one in _work(chain, placed, wheels, points)]
     sides = (normals, ahead, np.cross(normals, ahead))
     bodies = np.flatnonzero(chain.mass)
     centres = placed.origin[bodies] + np.einsum("bij,bj->bi", placed.axes[bodies], chain.com[bodies])
     load = np.zeros(len(equations))
-    for body, centre in zip(bodies, centres, strict=True):
-        load -= chain.mass[body] * _work(chain, placed, int(body), centre)[equations] @ down
+    for body, one in zip(bodies, _work(chain, placed, bodies, centres), strict=True):
+        load -= chain.mass[body] * one[equations] @ down
     load[:3] -= placed.axes[0] @ towed[:3]
     load[3:6] -= placed.axes[0] @ towed[3:]
     for place, joint in enumerate(joints, start=6):
@@ -188,18 +188,18 @@ def _slides(chain: Chain, body: int) -> bool:
     return chain.slides is not None and chain.slides[body] == 1
 
 
-def _work(chain: Chain, placed: _Placed, body: int, point: FloatArray) -> FloatArray:
-    """Generalised force (speeds, 3), N^T J^T, of unit forces along the world's axes at a point of a body."""
-    row = np.zeros((chain.speed_parent.size, 3))
-    x, y, z = point
-    row[:3], row[3:6] = np.eye(3), [(0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0)]
-    while body > 0:
-        axis = placed.axis[body]
-        row[5 + body] = axis if _slides(chain, body) else np.cross(axis, point - placed.origin[body])
-        body = int(chain.parent[body])
+def _work(chain: Chain, placed: _Placed, bodies: IntArray, points: FloatArray) -> FloatArray:
+    """Generalised forces (n, speeds, 3), N^T J^T, of unit forces along the world's axes at points (n, 3) of bodies."""
+    rows = np.zeros((len(points), chain.speed_parent.size, 3))
+    turned = np.cross(placed.axis, points[:, None] - placed.origin)
+    for row, loaded, (x, y, z), levers in zip(rows, bodies.tolist(), points.tolist(), turned, strict=True):
+        body, row[:3], row[3:6] = loaded, np.eye(3), [(0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0)]
+        while body > 0:
+            row[5 + body] = placed.axis[body] if _slides(chain, body) else levers[body]
+            body = int(chain.parent[body])
     for dependent, source, ratio in zip(chain.dependent, chain.source, chain.ratio, strict=True):
-        row[source] += ratio * row[dependent]
-    return row
+        rows[:, source] += ratio * rows[:, dependent]
+    return rows
 
 
 # So near to the polygon's edge, seen along gravity, a contact is on it [m].

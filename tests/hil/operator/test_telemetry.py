@@ -273,3 +273,19 @@ def test_the_socket_of_a_program_that_listens_is_in_use_and_that_of_one_that_end
         ended.bind(str(tmp_path / "ended"))
     with Publisher(f"ipc://{tmp_path}/ended", 10, 1000, WALL, LAYOUT) as publisher, viewer(publisher):
         pass
+
+
+def test_no_message_is_made_before_a_viewer_has_come(publisher, monkeypatch):
+    made = []
+    encode = publisher._encoder.encode
+    monkeypatch.setattr(
+        publisher, "_encoder", type("Counting", (), {"encode": lambda _, one: made.append(one) or encode(one)})()
+    )
+    for number in range(100):
+        publisher.tick(row(tick=number))
+    publisher.event(event_row(7, "stale", 1, 1))
+    assert not made
+    with viewer(publisher) as socket:
+        publisher.tick(row(tick=500))
+        assert receive(socket)[1]["tick"] == 500
+    assert made
