@@ -98,12 +98,9 @@ class SpeedMonitor:
         """Called with each new answer of the drives: a wheel that does not turn, or None."""
         full_rad, gathered_rad, shares = self._full_rad, self._gathered_rad, []
         passed_s, self._answered_ns = (drives.t_ns - self._answered_ns) * 1e-9, drives.t_ns
-        for place, asked in enumerate(self._set):
-            measured = drives.speed_radps[place]
+        for place, (asked, measured) in enumerate(zip(self._set, drives.speed_radps, strict=False)):
             error_rad = gathered_rad[place] + (asked - measured) * passed_s
-            if not -full_rad < error_rad < full_rad:  # also if NaN
-                error_rad = full_rad if error_rad > 0.0 else -full_rad
-            gathered_rad[place] = error_rad
+            gathered_rad[place] = min(full_rad, max(-full_rad, error_rad))  # also if NaN
             shares.append(measured / asked if abs(asked) >= LEAST_SET_RADPS else 1.0)
         for place, held in self._history.due(shares, drives.t_ns) if shares else ():
             asked, measured = self._set[place], drives.speed_radps[place]

@@ -71,8 +71,6 @@ class Limiter:
         step = self._step * periods
         if asked.cut:
             speeds = self._zero_speeds
-        elif self._allows(asked.speed_radps, step):
-            speeds = asked.speed_radps
         else:
             speeds = tuple([self._within(*pair, step) for pair in zip(asked.speed_radps, self._last, strict=True)])
         clamped = not asked.cut and speeds != asked.speed_radps
@@ -144,14 +142,6 @@ class Limiter:
             return self._no_pressure
         most = self._highest_Pa
         return tuple([clamped_to(one, 0.0, most) if math.isfinite(one) else 0.0 for one in asked_Pa])
-
-    def _allows(self, wished_radps: tuple[float, ...], step: float) -> bool:
-        """Whether nothing has to be clamped, as in most ticks; a speed that is not a number is not allowed."""
-        most = self._limit
-        for wished, last in zip(wished_radps, self._last, strict=True):
-            if not (last - step <= wished <= last + step and -most <= wished <= most):
-                return False
-        return True
 
     def _within(self, wished: float, last: float, step: float) -> float:
         stepped = clamped_to(wished, last - step, last + step)

@@ -120,7 +120,7 @@ def test_all_that_is_wrong_is_said_at_once_before_the_first_run():
         "did you mean angle_deg?",
         "trial.speed_mps: found 0.001; allowed: a number 0.005 to 2",
         "result: found both or none",
-        "peak_forces_N: found no result of impact; allowed: did you mean peak_force_N",
+        "peak_forces_N: found no result of impact; did you mean peak_force_N",
         "evaluations: found 3; allowed: at least 48",
         "repeats: found 0",
     ):

@@ -169,7 +169,7 @@ def test_all_that_is_wrong_is_said_at_once_before_the_first_run():
         "seed: found 1; allowed: a number, and not the seed",
         "rover.body_com_height_m: found nothing (null); allowed: a number",
         "rover.added_mass_kg: found 5 to 1; allowed: a range LOW:HIGH that rises",
-        "contact_force_N: found no result of impact; allowed: did you mean contact_force_peak_N",
+        "contact_force_N: found no result of impact; did you mean contact_force_peak_N",
         "share: found 2",
         "both or none",
     ):

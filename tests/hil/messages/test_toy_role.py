@@ -226,7 +226,7 @@ monitor.check(7, late, estimate, prediction)
 [stale] = [event for event in monitor.events if "lamp" in event.alarm.detail]
 assert stale.alarm.fault is Fault.SENSOR_STALE
 publisher, sent = Publisher("", 100.0, 1000.0, 0.0, layout), []
-publisher._send = lambda topic, payload: sent.append(payload)
+publisher._send = lambda topic, payload: sent.append(payload())
 publisher._publish(row.array[0])
 assert sent[0]["seen_lx"] == {"left": 0.5, "right": 0.25}
 

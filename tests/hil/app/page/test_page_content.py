@@ -126,7 +126,7 @@ def test_every_series_finds_its_number_in_what_telemetry_publishes():
     row["t_ns"] = 5
     with Publisher("", 100.0, 1000.0, 0.0, layout) as publisher:
         sent = io.BytesIO()
-        publisher._send = lambda _, payload: sent.write(msgspec.msgpack.encode(payload))
+        publisher._send = lambda _, payload: sent.write(msgspec.msgpack.encode(payload()))
         publisher._publish(row[0])
     feed = TelemetryReceiver("")
     feed.take(b"tick", sent.getvalue())

@@ -289,6 +289,7 @@ def test_traces_have_cursors_and_statistics_and_loads_follow_the_telemetry(page,
     names = ["speed_mps", "force_sum_N", "time_to_impact_s", *(f"normal_force_N/{name}" for name in WHEELS)]
     t = [1e9 + 0.1 * i for i in range(100)]
     columns = [[0.01 * i for i in range(100)], [5.0] * 100, [2.5] * 100, *([150.0 + i] * 100 for i in range(6))]
+    server.show(running=True, state="approach")
     server.send({"type": "ticks", "names": names, "t": t, "values": columns})
     assert page.inner_text("#left") == "2.5 s"
     assert page.locator("#loads tbody tr").first.inner_text().split() == ["front", "left", "150", "16"]  # of 915 N
