@@ -72,7 +72,7 @@ NOT_RUN = {
     r"hil run sim_juno_wire": "in real time: tests/protocol/test_protocol_drive.py",
     r"hil run sim_walk_wire.*": "kernels of its own, some 60 s: tests/protocol/test_protocol_servos.py",
     r"hil trial sim_impact --clock realtime": "in real time: tests/hil/realtime/test_realtime_trial.py",
-    r"make (trial|install|install-dev|test|test-all|test-landing|lint|docs|site)( ARGS=.*)?": "what installs and tests it: .ci/run",
+    r"make (trial|install(-dev)?|test(-all|-landing)?|lint|docs|site)( ARGS=.*)?": "what installs and tests: .ci/run",
     r"make (lock|format|figures|figures-check|mutants|limits)( ARGS=.*)?": "changes this tree: tests/tools",
     r"make wheel-check( .*)?": "an environment for each Python: tests/tools/test_wheel.py has one",
     r"python tools/(site_versions|cut_release)\.py .*": "tests/tools/test_site_versions.py, test_cut_release.py",
