@@ -29,7 +29,7 @@ OF_ACCELERATION = 0.5
 
 # In the order of the terminal.
 RESULTS = (
-    SummaryKey("motion", "what moved, in words", "moved"),
+    SummaryKey("motion", "what was to move, in words", "was to move"),
     SummaryKey("speed_reached_mps", "of each wheel by name: speed of the rim, mean over the second half of the motion; "
         "null where it is not measured", "speed reached", 3, "m/s"),
     SummaryKey("pressure_reached_kPa", "of each valve by name: largest pressure in its chamber; null where it is not "

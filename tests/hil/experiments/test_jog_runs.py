@@ -11,6 +11,7 @@ from hil.analysis.replay import replay
 from hil.app.run import run_experiment
 from hil.config import load_config
 from hil.experiments.jog import JogExperiment, JogState, what_moved
+from hil.experiments.summary_table import result_rows
 from hil.messages.layout import SENSORS, Layout
 from hil.messages.signals import tick_dtype
 from hil.recording import read_trial
@@ -75,6 +76,9 @@ def test_arming_that_is_refused_ends_with_status_three_and_moves_nothing(tmp_pat
     assert outcome.exit_code == 3
     assert len(outcome.summary["reasons"]) == 3
     assert set(outcome.summary["speed_reached_mps"].values()) == {None}
+    rows = dict(result_rows(JogExperiment.results, outcome.summary))
+    assert "moved" not in rows
+    assert rows["was to move"].endswith("for 1 s")
     assert (read_trial(tmp_path / "run", trusted=True).tick["cut"] == 1).all()
 
 
