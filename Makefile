@@ -67,7 +67,7 @@ test: $(TEST_STAMP) ## run the quick tests, three in four of all, in random orde
 test-all: $(DEV_STAMP) ## run the slow ones too: whole campaigns, real processes, a browser; half an hour
 	$(SUITE) $(ARGS)
 
-test-landing: $(DEV_STAMP) ## run what .ci/run does: the quick tests, the slow ones of faults and stops, and an eighth of the others, chosen by the newest commit
+test-landing: $(DEV_STAMP) ## run what .ci/run does: the quick tests, the slow ones of faults and stops, and a sixth of the others, chosen by the newest commit
 	$(SUITE) --landing $$(git rev-parse HEAD) $(ARGS)
 
 test-loaded: $(DEV_STAMP) ## run all tests without real-time rights, beside two processes that spin; STALLS=1: on a machine that stands still for 30 to 150 ms once a second instead (SEED=1)

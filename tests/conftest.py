@@ -59,7 +59,7 @@ ABSENT = frozenset(name for name in LARGE if importlib.util.find_spec(name) is N
 # Slow tests that every landing runs: a stop, a fault or a limit is never left to a later one.
 ALWAYS = ("hil/app/test_trial_faults.py", "hil/app/test_stops_are_never_lost.py", "protocol/test_protocol_links.py")
 # Of the modules with other slow tests, a landing runs one in this many.
-SHARES = 8
+SHARES = 6
 # By test, names of its marker `ci_cases` that no case had so far.
 CASES_LEFT: dict[str, set[str]] = {}
 # Written to a port after the bytes that a test expects there.

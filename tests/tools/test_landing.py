@@ -14,7 +14,7 @@ def conftest(pytestconfig):
     return pytestconfig.pluginmanager.get_plugin(str(TESTS / "conftest.py"))
 
 
-def test_each_module_is_run_by_one_landing_in_eight_and_those_of_stops_by_all(conftest):
+def test_each_module_is_run_by_one_landing_in_six_and_those_of_stops_by_all(conftest):
     always = 0
     for module in TESTS.rglob("test_*.py"):
         shares = sum(conftest.of_landing(module, commit) for commit in range(conftest.SHARES))
