@@ -75,6 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         write(page, (ROOT / page).read_text(encoding="utf-8"), about={"from": f"page of {datetime.now(UTC):%Y-%m-%d}"})
     if given.take:
         return 0
+    if unknown := set(given.scripts) - {one.split()[0] for one in scripts()}:
+        parser.error(f"no table is compared with what these write: {', '.join(sorted(unknown))}")
     made = json.loads(FOUND.read_text(encoding="utf-8")) if given.resume and FOUND.exists() else {}
     wanted = [one for one in scripts() if not given.scripts or one.split()[0] in given.scripts]
     FOUND.parent.mkdir(exist_ok=True)
