@@ -327,7 +327,7 @@ def table(a: Numbers, b: Numbers, truth: Drive, first: float) -> list[tuple[str,
         ),
         (
             "A: speed fluctuates about the measured one, position agrees",
-            f"speed to {a.speed:.3f} m/s, way {a.way:+.2f} m after {truth.way[-1]:.1f} m",
+            f"speed to {a.speed:.3f} m/s, distance {a.way:+.2f} m after {truth.way[-1]:.1f} m",
             "it lags steadily",
             "the simulation has the nominal soil: at one spin, slip differs, and the lag adds up",
         ),
