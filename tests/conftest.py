@@ -79,7 +79,7 @@ warm_up(Rig(load_config("sim_impact")))
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     text = f"of the slow tests, run those of {', '.join(ALWAYS)} and of one module in {SHARES}, chosen by this commit"
-    parser.addoption("--landing", metavar="COMMIT", type=lambda text: int(text, 16), help=text)
+    parser.addoption("--landing", metavar="COMMIT", type=lambda commit: int(commit, 16), help=text)
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist starts its workers
