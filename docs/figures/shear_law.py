@@ -30,8 +30,8 @@ SLIPS = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9])
 SINKAGES_M = (0.002, 0.004, 0.006, 0.012, 0.025)  # loads of 1 to 24
 DISPLACEMENTS_M = (0.002, 0.004, 0.008)  # of the peak, or of Janosi and Hanamoto's modulus
 LAWS: tuple[tuple[str, float | None], ...] = (
-    ("janosi_hanamoto", None), ("oida", 0.0), ("oida", 0.3), ("oida", 0.6), ("oida", 0.9), ("wong", 0.0), ("wong", 0.3),
-    ("wong", 0.6), ("wong", 0.9),
+    ("janosi_hanamoto", None), ("exponential", None), ("oida", 0.0), ("oida", 0.3), ("oida", 0.6), ("oida", 0.9),
+    ("wong", 0.0), ("wong", 0.3), ("wong", 0.6), ("wong", 0.9),
 )  # fmt: skip
 # Share of the limit at slips (n,) for a slip modulus and a sinkage [m].
 Share = Callable[[float, float], FloatArray]

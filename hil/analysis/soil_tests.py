@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -27,6 +27,7 @@ from hil.experiments.drawing import COLOURS, dress_panel, new_panels, share_lege
 from hil.experiments.figure_form import FigureForm
 from models.gravity import GRAVITY_MPS2
 from models.wheel.soil import (
+    SHEAR_LAWS,
     BernsteinGoriatchkin,
     MeirionGriffithSpenko,
     PassivePressure,
@@ -40,14 +41,31 @@ QUANTITIES = ("pull_N", "torque_Nm", "sinkage_m")
 _DUG = "slip_sinkage"
 # What a fit searches: as `hil identify` does, and the friction of rim or soil.
 _FIND = ("stiffness", "exponent", "rebound", "slip_modulus", "friction_angle_deg")
-# What is added to the closed forms, of the rows of each kind: words, what a fit finds, whether soil is pushed ahead.
+_DUG_TOO = (*_FIND, _DUG)
+
+
+class _Terms(NamedTuple):
+    """What is added to the closed forms in the rows of each kind."""
+
+    words: str
+    find: tuple[str, ...]  # by a fit
+    pushed: bool = False  # whether soil is pushed ahead
+    rim_friction: float = 1.0  # of smooth wheels, as `models.wheel.RigidWheel` takes it
+    shear: str = SHEAR_LAWS[0]
+
+
 _TERMS = (
-    ("", _FIND, False),
-    (", slip sinkage", (*_FIND, _DUG), False),
-    (", slip sinkage and bulldozing", (*_FIND, _DUG), True),
+    _Terms("", _FIND),
+    _Terms(", slip sinkage", _DUG_TOO),
+    _Terms(", slip sinkage and bulldozing", _DUG_TOO, pushed=True),
+    # 2/3: usual for soil on smooth metal, of that within the soil.
+    _Terms(", slip sinkage, rim friction, exponential", _DUG_TOO, rim_friction=2.0 / 3.0, shear="exponential"),
 )
+# At this slip the traction of a printed soil is that of its law along the contact: the middle of those of rovers.
+_MATCHED_SLIP = 0.2
 # Printed of no soil of the corpus: the default of section soil.
 _REBOUND = 0.07
+_PLACES = 2001  # in the contact
 # A fit has no braking wheels: their forces follow from what driving ones give.
 _DRIVING = -0.05
 
@@ -64,6 +82,7 @@ class SoilTests:
     title: str  # short, for people
     windows: tuple[Window, ...]  # measured steady states
     soil: Mapping[str, float]  # printed parameters by name, without slip sinkage; what is printed of none is assumed
+    shear_displacement_m: float  # K_x of Janosi and Hanamoto
     basis: str  # where these come from
     slip_sinkage: float  # that a fit to these tests has found
     passive: PassivePressure  # of the printed soil, which a wheel pushes ahead
@@ -103,13 +122,13 @@ def read_corpus() -> dict[str, SoilTests]:
     found = {}
     for name, entry in entries.items():
         windows = windows_of_table(Path(str(folder / f"{name}.csv")))
-        soil = {**entry["soil"], "rebound": _REBOUND, "slip_modulus": 1.0, _DUG: 0.0}
-        soil["slip_modulus"] = _slip_modulus(windows, soil, entry["shear_displacement_m"])
+        soil = {**entry["soil"], "rebound": _REBOUND, "slip_modulus": 1.0, _DUG: 0.0}  # its slip modulus: `_printed`
         weight = entry["density_kgpm3"] * GRAVITY_MPS2
         passive = passive_pressure(soil["cohesion_Pa"], math.radians(soil["friction_angle_deg"]), weight)
         smooth = entry.get("smooth", "")
+        displacement_m = entry["shear_displacement_m"]
         found[name] = SoilTests(
-            name, entry["title"], windows, soil, entry["basis"], entry["slip_sinkage"], passive, smooth
+            name, entry["title"], windows, soil, displacement_m, entry["basis"], entry["slip_sinkage"], passive, smooth
         )
     return found
 
@@ -134,26 +153,29 @@ def validate(
 def predictions(tests: SoilTests, corpus: Mapping[str, SoilTests]) -> Iterator[Predicted]:
     """Of one wheel: nothing fitted, fitted, half of the slips from the other half, this wheel from the smooth one.
 
-    Each comes without and with slip sinkage, and with bulldozing too; the last also with what grousers shear at their
-    sides. They come one by one, those that need no fit first.
+    Each comes without and with the terms of `_TERMS`; the last also with what grousers shear at their sides. They come
+    one by one, those that need no fit first.
     """
     others = [one.slip_sinkage for one in corpus.values() if one.source != tests.source]
     dug = math.exp(float(np.mean(np.log(others))))
-    for words, find, pushed in _TERMS:
-        soil, basis = (tests.soil, "") if _DUG not in find else ({**tests.soil, _DUG: dug}, f"{_DUG}: other sources")
-        yield _predicted(_pushing(tests, pushed), f"printed soil{words}", basis, soil)
+    own = [(terms, _with_terms(tests, terms)) for terms in _TERMS]
+    for terms, wheel in own:
+        soil, basis = _printed(wheel), ""
+        if _DUG in terms.find:
+            soil, basis = {**soil, _DUG: dug}, f"{_DUG}: other sources"
+        yield _predicted(wheel, f"printed soil{terms.words}", basis, soil)
     if tests.smooth:
-        for words, find, pushed in _TERMS:
-            soil = _fit(_pushing(corpus[tests.smooth], pushed), find)
-            yield _predicted(_pushing(tests, pushed), f"from the smooth wheel{words}", tests.smooth, soil)
-            if words == ", slip sinkage":
-                variant = f"from the smooth wheel{words} and thrust"
+        for terms, wheel in own:
+            soil = _fit(_with_terms(corpus[tests.smooth], terms), terms.find)
+            yield _predicted(wheel, f"from the smooth wheel{terms.words}", tests.smooth, soil)
+            if terms.words == ", slip sinkage":
+                variant = f"from the smooth wheel{terms.words} and thrust"
                 yield _predicted(tests, variant, tests.smooth, soil, thrust=True)
-    for words, find, pushed in _TERMS:
-        yield _predicted(_pushing(tests, pushed), f"fitted{words}", tests.name, _fit(_pushing(tests, pushed), find))
-    for words, find, pushed in _TERMS:
-        used, rest = _halves(_pushing(tests, pushed))
-        yield _predicted(rest, f"half fitted{words}", "every other slip", _fit(used, find))
+    for terms, wheel in own:
+        yield _predicted(wheel, f"fitted{terms.words}", tests.name, _fit(wheel, terms.find))
+    for terms, wheel in own:
+        used, rest = _halves(wheel)
+        yield _predicted(rest, f"half fitted{terms.words}", "every other slip", _fit(used, terms.find))
 
 
 def read_plates() -> NDArray[np.float64]:
@@ -264,26 +286,46 @@ def slip_of(window: Window) -> float:
     return window.slip[0] if window.slip else 0.0
 
 
-def _slip_modulus(windows: Sequence[Window], soil: Mapping[str, float], shear_displacement_m: float) -> float:
-    """K of (4.30) with the slope at rest of Janosi and Hanamoto's mean over the contact, 2 K_x over its length."""
-    load_N = float(np.mean([window.load_N[0] for window in windows]))
-    wheel = windows[0].wheel
-    _, _, depth_m = wheel_state(wheel, soil_of(soil), np.array([load_N]), np.zeros(1))
+def _printed(tests: SoilTests) -> dict[str, float]:
+    """The printed soil, with the slip modulus of its shear displacement under this wheel.
+
+    At a slip of 0.2 and the mean load the traction is that of Janosi and Hanamoto's law at each place of the contact,
+    Petersen 2012 (4.2), in the mean over the pressure of (4.26). Soil slides on a rim of less friction sooner.
+    """
+    load_N = float(np.mean([window.load_N[0] for window in tests.windows]))
+    wheel = tests.windows[0].wheel
+    _, _, depth_m = wheel_state(wheel, soil_of(tests.soil), np.array([load_N]), np.zeros(1))
     radius_m = wheel.radius_m + wheel.grouser_height_m
-    share = float(depth_m[0]) / radius_m
-    length_m = radius_m * (math.acos(1.0 - share) + math.acos(1.0 - _REBOUND * share))
-    return 2.0 * shear_displacement_m / length_m
+    deepest = float(depth_m[0]) / radius_m
+    entry, leave = math.acos(1.0 - deepest), math.acos(1.0 - _REBOUND * deepest)
+    angle = np.linspace(-leave, entry, _PLACES)
+    depth = np.maximum(np.cos(angle) - np.where(angle < 0.0, math.cos(leave), math.cos(entry)), 0.0) / deepest
+    pressure = np.where(angle < 0.0, depth / _REBOUND, depth ** tests.soil["exponent"])
+    ran_m = radius_m * (entry - angle - (1.0 - _MATCHED_SLIP) * (math.sin(entry) - np.sin(angle)))
+    sheared = -np.expm1(-ran_m / (wheel.rim_friction * tests.shear_displacement_m))
+    mobilised = float(pressure @ sheared / pressure.sum())
+    exponential = wheel.shear == "exponential"
+    modulus = _MATCHED_SLIP / (-math.log1p(-mobilised) if exponential else math.atanh(mobilised))
+    return {**tests.soil, "slip_modulus": modulus}
 
 
 def _fit(tests: SoilTests, find: Sequence[str]) -> dict[str, float]:
     driving = [window for window in tests.windows if slip_of(window) >= _DRIVING]
-    return identify(driving, {**tests.soil, "cohesion_Pa": 0.0}, find).values
+    return identify(driving, {**_printed(tests), "cohesion_Pa": 0.0}, find).values
 
 
-def _pushing(tests: SoilTests, pushed: bool) -> SoilTests:
-    """The same wheel, which pushes soil ahead or does not."""
-    passive = tests.passive if pushed else None
-    windows = [replace(one, wheel=replace(one.wheel, bulldozing=passive)) for one in tests.windows]
+def _with_terms(tests: SoilTests, terms: _Terms) -> SoilTests:
+    """The same wheel with terms."""
+    windows = list[Window]()
+    for one in tests.windows:
+        rim = 1.0 if one.wheel.grouser_height_m else terms.rim_friction
+        wheel = replace(
+            one.wheel,
+            bulldozing=tests.passive if terms.pushed else None,
+            rim_friction=rim,
+            shear=terms.shear,
+        )
+        windows.append(replace(one, wheel=wheel))
     return replace(tests, windows=tuple(windows))
 
 

@@ -266,9 +266,9 @@ def _soil(section: SoilConfig | SoilRegionConfig, gravity_mps2: float, **others:
 
 def _wheel_kind(wheel: WheelProperties) -> WheelKind:
     if wheel.variant != "flexible":
-        return WheelKind(wheel.variant, thrust_height=wheel.thrust_height_m)
-    ring = wheel.ring
-    return WheelKind(wheel.variant, Ring(ring.bending_stiffness_Nm2, ring.hub_stiffness_Npm, ring.modes))
+        return WheelKind(wheel.variant, thrust_height=wheel.thrust_height_m, rim_friction=wheel.rim_share)
+    ring = Ring(wheel.ring.bending_stiffness_Nm2, wheel.ring.hub_stiffness_Npm, wheel.ring.modes)
+    return WheelKind(wheel.variant, ring, rim_friction=wheel.rim_share)
 
 
 def _ground(ground: GroundConfig, soil: SoilConfig, wheels: Mapping[str, WheelProperties]) -> GroundParameters:

@@ -26,7 +26,7 @@ from models.terrain.mesh import TriangleMesh
 from models.terrain.profile import Profile, make_profile
 from models.terrain.shapes import LEVEL
 from models.wheel import CrownedWheel, FlexibleWheel, RigidWheel, Ring, Soil
-from models.wheel.soil import sheared_by_grousers
+from models.wheel.soil import sheared_by_grousers, sheared_by_rim
 
 MessageKind = Literal["soil", "firm", "rigid", "nonsmooth", "none"]
 
@@ -77,11 +77,13 @@ class WheelKind(NamedTuple):
         variant: of models.wheel.RigidWheel, or flexible.
         ring: rim of the variant flexible.
         thrust_height: [m] of grousers that also shear the soil at their sides (models.wheel.sheared_by_grousers).
+        rim_friction: of the soil on a smooth rim over that within the soil (models.wheel.soil.sheared_by_rim).
     """
 
     variant: str
     ring: Ring | None = None
     thrust_height: float = 0.0
+    rim_friction: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -235,8 +237,8 @@ class GroundParameters:
 
     def wheel_of(self, mount: WheelMount, soil: Soil | None = None) -> RigidWheel | CrownedWheel | FlexibleWheel:
         """The wheel-soil model of a wheel on the soil, or another. ValueError: no such, or a number is out of range."""
-        variant, ring, height = self.own_wheels.get(mount.name, self.wheel)
-        soil = sheared_by_grousers(soil or self.soil, height, mount.width)
+        variant, ring, height, friction = self.own_wheels.get(mount.name, self.wheel)
+        soil = sheared_by_grousers(sheared_by_rim(soil or self.soil, friction), height, mount.width)
         if mount.crown is not None:
             if variant not in ("exact", "tire_3"):
                 raise ValueError(f"variant of wheel {mount.name} is {variant!r}, allowed with a crown: 'exact'")

@@ -45,7 +45,8 @@ SHEAR_MODULUS = STIFFNESS + 1  # K_x [m]; this and the next three are NaN where 
 PEAK_OFFSET = STIFFNESS + 2  # c_1 [-]
 PEAK_SLOPE = STIFFNESS + 3  # c_2 [-]
 LATERAL_RATE = STIFFNESS + 4  # B [1/rad]
-SHEAR_RATE = STIFFNESS + 5  # of y over ln((1 + exp(2 s/K))/2) [-]; 0: traction is tanh(s/K), models.wheel.shear_law
+# Of y over ln((1 + exp(2 s/K))/2) [-]; 0: traction is tanh(s/K); below 0: 1 - exp(-s/K), models.wheel.shear_law.
+SHEAR_RATE = STIFFNESS + 5
 SHEAR_RESIDUAL = STIFFNESS + 6  # K_r [-]
 SHEAR_HUMP = STIFFNESS + 7  # c [-]
 DIGGING = STIFFNESS + 8  # a (eta + 1/2) of models.wheel.shear_law [-]; 0: slip does not dig
@@ -74,9 +75,9 @@ def _rear(variant: str, eta: float, gamma: float) -> tuple[FloatArray, float]:
 
 
 def _shear(soil: Soil) -> tuple[float, float, float]:
-    """Rate, residual and factor of the hump, see `models.wheel.shear_law`; 0, 1, 0 of a soil without a peak."""
+    """Rate, residual and factor of the hump, see `models.wheel.shear_law`; 1 and 0 at the end without a peak."""
     if soil.shear_residual is None:
-        return 0.0, 1.0, 0.0
+        return -1.0 if soil.shear == "exponential" else 0.0, 1.0, 0.0
     residual, at_peak = soil.shear_residual, math.log(0.5 * (1.0 + math.exp(2.0)))
     if soil.shear == "wong":
         return 1.0 / at_peak, residual, math.e**2 / (math.e - 1.0) - math.e * residual

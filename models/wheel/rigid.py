@@ -11,13 +11,14 @@ from models.checks import Range, finite_array, problem, refuse
 from models.kernels.compiled import FloatArray
 from models.wheel import kernels, many, packed, rut, traction
 from models.wheel.many import DriftForces, NormalForce, WheelForces
-from models.wheel.soil import SHEAR_LAWS, Soil, sheared_by_grousers
+from models.wheel.soil import SHEAR_LAWS, Soil, sheared_by_grousers, sheared_by_rim
 
 # Wider than any wheel, and narrow enough that no power of a length under- or overflows.
 _LENGTH = Range(1e-6, 1e6, "m")
 _GROUSER = Range(0.0, 1e6, "m")
 _SLIP = Range(-math.inf, math.inf, "")
 _DRIVING_SLIP = Range(0.0, 1.0, "")
+_SHARE = Range(0.0, 1.0, "", open_low=True)
 _ANGLE = Range(-math.pi / 2, math.pi / 2, "rad", open_low=True, open_high=True)
 _SPEED = Range(-1e6, 1e6, "m/s")
 _SLIP_SPEED = Range(1e-9, 1e6, "m/s")
@@ -60,6 +61,8 @@ class RigidWheel:
         grouser_height: Added to the radius [m]: for the forces, a wheel with grousers has this effective radius, as in
             Petersen 2012 (5.4) and MacMahon 2016 (6.2.7). 0 to 1e6.
         grouser_thrust: Grousers also shear the soil at their sides (`models.wheel.soil.sheared_by_grousers`).
+        rim_friction: Of the soil on a smooth rim over that within the soil [-], in (0, 1]
+            (`models.wheel.soil.sheared_by_rim`).
 
     Raises:
         ValueError: A parameter is out of range; all wrong ones are named at once.
@@ -81,12 +84,14 @@ class RigidWheel:
     variant: str = "exact"
     grouser_height: float = field(default=0.0, kw_only=True)
     grouser_thrust: bool = field(default=False, kw_only=True)
+    rim_friction: float = field(default=1.0, kw_only=True)
     _packed: FloatArray = field(init=False, repr=False, compare=False)
     _allowed: Range = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         wrong = [problem("radius", self.radius, _LENGTH), problem("width", self.width, _LENGTH)]
         wrong.append(problem("grouser_height", self.grouser_height, _GROUSER))
+        wrong.append(problem("rim_friction", self.rim_friction, _SHARE))
         wrong.append(None if isinstance(self.soil, Soil) else f"soil is {self.soil!r}, allowed: a Soil")
         variant = packed.SYNONYMS.get(self.variant, self.variant) if isinstance(self.variant, str) else None
         known = variant in packed.VARIANTS
@@ -98,7 +103,8 @@ class RigidWheel:
             object.__setattr__(self, name, float(getattr(self, name)))
         object.__setattr__(self, "variant", variant)
         radius = self.effective_radius
-        soil = sheared_by_grousers(self.soil, self.grouser_height, self.width) if self.grouser_thrust else self.soil
+        soil = sheared_by_rim(self.soil, self.rim_friction)
+        soil = sheared_by_grousers(soil, self.grouser_height, self.width) if self.grouser_thrust else soil
         object.__setattr__(self, "_packed", packed.pack(radius, self.width, soil, self.variant))
         object.__setattr__(self, "_allowed", Range(-math.inf, radius, "m (up to the radius)"))
 
@@ -106,6 +112,7 @@ class RigidWheel:
         variant = "" if self.variant == "exact" else f", {self.variant!r}"
         grousers = f", grouser_height={self.grouser_height!r}" if self.grouser_height else ""
         grousers += ", grouser_thrust=True" if self.grouser_thrust else ""
+        grousers += f", rim_friction={self.rim_friction!r}" if self.rim_friction != 1.0 else ""
         return f"RigidWheel({self.radius!r}, {self.width!r}, {self.soil!r}{variant}{grousers})"
 
     @property

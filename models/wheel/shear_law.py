@@ -4,8 +4,9 @@ Petersen 2012, 2.2.2: the shear stress of most soils nears its limit, (2.7); tha
 residual, by the laws of Oida and of Wong with two parameters each, which the thesis names and does not print.
 
 A wheel's traction is lumped over its slip, (4.30): tanh(s/K). That is (2.7), 1 - exp(-j/K_x), at a mean displacement
-j = K_x ln((1 + exp(2 s/K))/2). The other laws are taken at this same displacement. With x the displacement over that of
-the peak, K_r the residual over the limit and r = sqrt(1 - K_r), both are (1 - y)(K_r + c y):
+j = K_x ln((1 + exp(2 s/K))/2). "exponential" is (2.7) at j = K_x s/K, in proportion to the slip; it is nearer to the
+integral of (2.7) over the contact. The laws that peak are taken at the displacement of the tanh. With x the
+displacement over that of the peak, K_r the residual over the limit and r = sqrt(1 - K_r), both are (1 - y)(K_r + c y):
 
     Oida    y = (r/(1 + r))^x    c = (1 + r)^2             its largest value is 1, at x = 1
     Wong    y = exp(-x)          c = e^2/(e - 1) - e K_r   1 at x = 1; its largest value is up to 1.076
@@ -47,7 +48,9 @@ def share_of_limit(p: FloatArray, slip: float) -> float:
 
 @kernel
 def peaking_share(p: FloatArray, relative: float) -> float:
-    """The same of a soil whose stress peaks, at slip/K >= 0."""
+    """The same of a soil whose stress peaks, or nears its limit exponentially, at slip/K >= 0."""
+    if p[SHEAR_RATE] < 0.0:
+        return -math.expm1(-relative)
     exponent = p[SHEAR_RATE] * math.log1p(0.5 * math.expm1(2.0 * relative))
     return -math.expm1(-exponent) * (p[SHEAR_RESIDUAL] + p[SHEAR_HUMP] * math.exp(-exponent))
 
@@ -59,7 +62,7 @@ def slip_over_grip(p: FloatArray, relative: float) -> float:
         return relative / math.tanh(relative) if relative > 1e-9 else 1.0
     if relative > 1e-9:
         return relative / peaking_share(p, relative)
-    return 1.0 / (p[SHEAR_RATE] * (p[SHEAR_RESIDUAL] + p[SHEAR_HUMP]))
+    return 1.0 / abs(p[SHEAR_RATE] * (p[SHEAR_RESIDUAL] + p[SHEAR_HUMP]))
 
 
 @kernel

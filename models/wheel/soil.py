@@ -46,8 +46,9 @@ ALLOWED = {
 _UNIT_WEIGHT = Range(0.0, 1e6, "N/m^3", open_low=True)
 # Needed by one model each, and None where the soil does not define them.
 OPTIONAL = frozenset({"shear_modulus", "peak_offset", "peak_slope", "lateral_rate", "shear_residual"})
-# Laws of the shear stress over displacement; the first has no peak.
-SHEAR_LAWS = ("janosi_hanamoto", "oida", "wong")
+# Laws of the shear stress over displacement, and those of them that peak.
+SHEAR_LAWS = ("janosi_hanamoto", "exponential", "oida", "wong")
+PEAKING_LAWS = SHEAR_LAWS[2:]
 
 
 class PassivePressure(NamedTuple):
@@ -101,8 +102,8 @@ class Soil:
         peak_offset: c_1 of the angle of largest stress, (c_1 + c_2 slip) theta_1, Xu 2021 (27) [-], 0 to 1; for `xu`.
         peak_slope: c_2 there [-], 0 to 1; c_1 + c_2 is below 1 under a wheel of `xu`.
         lateral_rate: B of the lateral force, Xu 2021 (32) [1/rad], 0 to 1e9; for the lateral force of `xu`.
-        shear: law of the shear stress, Petersen 2012, 2.2.2: "janosi_hanamoto", which nears the limit, or "oida" or
-            "wong", which peak and fall; see `models.wheel.shear_law`.
+        shear: law of the shear stress, Petersen 2012, 2.2.2: "janosi_hanamoto" and "exponential", which near the limit,
+            or "oida" or "wong", which peak and fall; see `models.wheel.shear_law`.
         shear_residual: K_r, shear stress far beyond the peak over the limit [-], 0 to 0.99; for these two, which need
             it, and only for them.
         slip_sinkage: a of the digging by slip, see `models.wheel.shear_law` [-], 0 to 10; 0: slip does not dig.
@@ -152,7 +153,7 @@ class Soil:
             return f"slip_modulus_exponent is {self.slip_modulus_exponent:g}, allowed with slip_sinkage: 0"
         if self.shear not in SHEAR_LAWS:
             return f"shear is {self.shear!r}, allowed: one of {SHEAR_LAWS}"
-        peaks = self.shear != SHEAR_LAWS[0]
+        peaks = self.shear in PEAKING_LAWS
         if peaks is (self.shear_residual is not None):
             return None
         allowed = "a number" if peaks else "None"
@@ -184,6 +185,21 @@ def sheared_by_grousers(soil: Soil, height: float, width: float) -> Soil:
     share = height / width
     friction = math.tan(soil.friction_angle) * (1.0 + 0.64 * share * math.atan2(1.0, share))
     return replace(soil, friction_angle=math.atan(friction), cohesion=soil.cohesion * (1.0 + 2.0 * share))
+
+
+def sheared_by_rim(soil: Soil, share: float) -> Soil:
+    """The soil as a smooth rim shears it: it slides on the rim before it shears within.
+
+    Args:
+        soil: Under the wheel.
+        share: Friction of soil on the rim over that within the soil, and adhesion over cohesion [-], in (0, 1]; 2/3 is
+            usual for smooth metal.
+    """
+    if share == 1.0:
+        return soil
+    return replace(
+        soil, friction_angle=math.atan(share * math.tan(soil.friction_angle)), cohesion=share * soil.cohesion
+    )
 
 
 def tabled_soil_problem(soil: object) -> str | None:

@@ -71,6 +71,7 @@ class WheelSize:
     shear: str = SHEAR_LAWS[0]  # law of the soil's shear stress, as `models.wheel.Soil` takes it; it is taken as known
     shear_residual: float | None = None  # likewise
     grouser_thrust: bool = False  # as `models.wheel.RigidWheel` takes it
+    rim_friction: float = 1.0  # likewise; it is taken as known
     bulldozing: PassivePressure | None = None  # of the soil, as `models.wheel.Soil` takes it; it is taken as known
 
     def __post_init__(self) -> None:
@@ -90,6 +91,7 @@ class WheelSize:
             self.variant,
             grouser_height=self.grouser_height_m,
             grouser_thrust=self.grouser_thrust,
+            rim_friction=self.rim_friction,
         )
 
 

@@ -20,6 +20,7 @@ from hil.analysis.identification.forward import RANGES, ForwardModel, MeasuredMe
 from hil.config.files import write_whole
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import columns_table
+from models.wheel.soil import SHEAR_LAWS
 
 FloatArray = NDArray[np.float64]
 # A parameter takes part in a direction from this weight on.
@@ -239,8 +240,10 @@ def yaml_section(found: Identification) -> str:
             remark = f"{doubt}95 % interval {one.low:.3g} to {one.high:.3g}"
         lines.append(f"  {name}: {_number(value)}  # {remark}")
     wheel = found.windows[0].wheel
+    if wheel.shear != SHEAR_LAWS[0]:
+        lines.append(f"  shear: {wheel.shear}  # given")
     if wheel.shear_residual is not None:
-        lines += [f"  shear: {wheel.shear}  # given", f"  shear_residual: {_number(wheel.shear_residual)}  # given"]
+        lines.append(f"  shear_residual: {_number(wheel.shear_residual)}  # given")
     return "\n".join(lines) + "\n"
 
 

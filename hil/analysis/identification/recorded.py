@@ -93,14 +93,25 @@ def wheel_of(config: Config) -> WheelSize:
     """The wheels of a config. Raises IdentificationError: they are of several sizes."""
     mounts, soil = config.rover_parameters().tree().wheels, config.soil
     each = zip(mounts, config.wheels.values(), strict=True)
-    kinds = {(mount.radius, mount.width, one.tips_m, one.variant, one.thrust_height_m > 0.0) for mount, one in each}
+    kinds = {
+        WheelSize(
+            mount.radius,
+            mount.width,
+            one.tips_m,
+            one.variant,
+            soil.shear,
+            soil.residual,
+            one.thrust_height_m > 0.0,
+            one.rim_share,
+            passive_pressure_of(soil, config.ground.gravity_mps2),
+        )
+        for mount, one in each
+    }
     if len(kinds) > 1:
         raise IdentificationError("the rover has wheels of several sizes or models; allowed: wheels of one kind")
-    radius, width, grouser_m, variant, thrust = kinds.pop()
     if mounts[0].crown is not None:
         raise IdentificationError("the rover has crowned wheels; allowed: cylinders (wheel.crown_radius_m null)")
-    pushed = passive_pressure_of(soil, config.ground.gravity_mps2)
-    return WheelSize(radius, width, grouser_m, variant, soil.shear, soil.residual, thrust, pushed)
+    return kinds.pop()
 
 
 def bench_of(config: Config, uncertainty: Uncertainty) -> SharedErrors:

@@ -122,6 +122,9 @@ def _term_checks(config: UncheckedConfig) -> Iterator[Problem]:
     sections: dict[str, SoilConfig | SoilRegionConfig] = {"soil": soil}
     sections |= {f"soil.regions.{number}": one for number, one in enumerate(soil.regions)}
     others = "null with wheel.variant flexible or xu"
+    if (share := config.wheel.rim_friction) is not None and all(one.grousers for one in wheels):
+        allowed = "null where each wheel has grousers, which shear the soil within"
+        yield Problem("wheel.rim_friction", f"{share:g}", allowed, ("wheel.grousers",))
     yield from _speed_checks(soil, variants, any(one.slip_sinkage for one in sections.values()))
     for section, one in sections.items():
         if one.slip_sinkage and variants:

@@ -142,10 +142,11 @@ class SoilConfig(Section):
     friction_angle_deg: float = bounded(30.0, 0, 60, "internal friction angle of the shear limit")
     rebound: float = positive(0.07, 1, "part of the sinkage that springs back behind the wheel")
     slip_modulus: float = bounded(
-        0.185, 0.01, 10, "K of the traction's tanh(slip/K); with shear oida or wong the slip of the peak"
+        0.185, 0.01, 10, "K of the traction over slip; with shear oida or wong the slip of the peak"
     )
-    shear: Literal["janosi_hanamoto", "oida", "wong"] = key(
-        "janosi_hanamoto", "shear stress over slip: nears its limit, or (oida, wong) peaks and falls"
+    shear: Literal["janosi_hanamoto", "exponential", "oida", "wong"] = key(
+        "janosi_hanamoto",
+        "shear stress over slip: nears its limit as tanh(slip/K), as 1 - exp(-slip/K), or (oida, wong) peaks and falls",
     )
     shear_residual: float = bounded(
         0.6,
@@ -193,7 +194,7 @@ class SoilConfig(Section):
     @property
     def residual(self) -> float | None:
         """Shear stress far beyond the peak, over the limit; None: the shear law has no peak."""
-        return None if self.shear == "janosi_hanamoto" else self.shear_residual
+        return self.shear_residual if self.shear in ("oida", "wong") else None
 
 
 class GroundConfig(Section):

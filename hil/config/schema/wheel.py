@@ -61,6 +61,13 @@ class WheelConfig(Section):
         "true: grousers also shear the soil at their sides, by Bekker's factors; null: a larger radius",
         exclude_if=is_none,
     )
+    rim_friction: float | None = bounded(
+        None,
+        0.1,
+        1,
+        "friction of soil on the rim of a wheel without grousers, over that within the soil; null: the same",
+        exclude_if=is_none,
+    )
     grouser_rim: bool | None = key(
         None, "true: the rim touches the obstacle between the grousers too; null: their tips alone", exclude_if=is_none
     )
@@ -87,6 +94,7 @@ class WheelProperties(NamedTuple):
     grouser_height_m: float
     crown_radius_m: float | None
     grouser_thrust: bool | None
+    rim_friction: float | None
 
     @property
     def tips_m(self) -> float:
@@ -97,6 +105,11 @@ class WheelProperties(NamedTuple):
     def thrust_height_m(self) -> float:
         """Of the grousers that shear the soil at their sides; 0: none does."""
         return self.tips_m if self.grouser_thrust else 0.0
+
+    @property
+    def rim_share(self) -> float:
+        """Friction of soil on the rim over that within the soil; grousers shear the soil within."""
+        return 1.0 if self.rim_friction is None or self.grousers else self.rim_friction
 
 
 def axle_of(wheel: str) -> str:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import rig_configs
+from hil.analysis.identification.forward import soil_of
 from hil.analysis.identification.sources import windows_of_table
 from hil.analysis.soil_tests import (
     NoSuchTestsError,
@@ -24,6 +26,7 @@ from hil.analysis.soil_tests import (
 )
 from hil.cli import run
 from models.gravity import GRAVITY_MPS2
+from references import wheel_stresses
 
 FOLDER = Path(next(iter(rig_configs.__path__))) / "soil_tests"
 CORPUS = read_corpus()
@@ -66,6 +69,16 @@ def test_with_bulldozing_a_prediction_has_less_pull_and_the_same_sinkage_and_tor
     pushed = 0.165 * (2.0 * 250.0 * root * depth + 0.5 * 1600.0 * GRAVITY_MPS2 * root**2 * depth**2)
     assert before[:, 0] - after[:, 0] == pytest.approx(pushed)
     assert after[:, 1:] == pytest.approx(before[:, 1:])
+
+
+def test_the_traction_of_a_printed_soil_is_the_integral_of_its_law_at_a_slip_of_rovers():
+    """Quadrature of the stresses, with the printed shear displacement at each place of the contact."""
+    tests = CORPUS["ding_smooth"]
+    for found in (first for first in islice(predictions(tests, CORPUS), 4) if "sinkage" not in first.variant):
+        wheel = tests.windows[0].wheel.on(replace(soil_of(found.soil), shear_modulus=tests.shear_displacement_m))
+        depth = brentq(lambda z, wheel=wheel: wheel.normal_force(z).vertical - 80.0, 1e-4, 0.1)
+        exact = wheel_stresses.wheel_forces(wheel.radius, wheel.width, wheel.soil, depth, 0.2)
+        assert wheel.forces(depth, 0.2).torque == pytest.approx(exact[2], rel=0.01)
 
 
 def test_plates_say_their_source_and_the_errors_of_the_laws_are_those_of_their_pressures():

@@ -11,6 +11,7 @@ from hil.config.unchecked_config import fingerprint
 
 KEYS = {
     ("soil", "slip_sinkage"), ("soil", "density_kgpm3"), ("wheel", "grouser_thrust"), ("wheel", "grouser_rim"),
+    ("wheel", "rim_friction"),
     ("ground", "friction_holds"),
     ("obstacle", "hold_stiffness_Npm"), ("soil", "slip_modulus_exponent"), ("soil", "slip_modulus_speed_mps"),
 }  # fmt: skip
@@ -71,6 +72,18 @@ def test_friction_that_holds_is_refused_on_ground_that_does_not_have_it(kind):
     with pytest.raises(ConfigError, match=rf"friction_holds: found true; allowed: false with ground\.kind {kind}"):
         load_config("sim_impact", [f"ground.kind={kind}", "ground.friction_holds=true"])
     assert load_config("sim_impact", ["ground.kind=firm", "ground.friction_holds=true"]).ground.friction_holds
+
+
+def test_soil_slides_on_rims_without_grousers_and_the_key_is_refused_where_there_are_none():
+    share, rims = "wheel.rim_friction=0.6", ["wheel.grousers=12", "wheel.of={front: {grousers: 0}}"]
+    ground = nominal_rig(load_config("sim_mixed_wheels", [share, *rims])).ground
+    found = {ground.wheel.rim_friction} | {one.rim_friction for one in ground.own_wheels.values()}
+    assert found == {0.6, 1.0}
+    assert (ground.wheel.rim_friction, ground.own_wheels["rear_left"].rim_friction) == (0.6, 1.0)
+    smooth = nominal_rig(load_config("sim_flexible_wheel", [share, "wheel.grousers=0"])).ground.wheel
+    assert (smooth.variant, smooth.rim_friction) == ("flexible", 0.6)
+    with pytest.raises(ConfigError, match=r"rim_friction: found 0.6; allowed: null where each wheel has grousers"):
+        load_config("sim_impact", [share, "wheel.grousers=12"])
 
 
 BY_SPEED = ("soil.slip_modulus_exponent=0.5", "soil.slip_modulus_speed_mps=0.01")

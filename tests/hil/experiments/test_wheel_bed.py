@@ -41,15 +41,15 @@ def pressed(tmp_path_factory):
     return [folder / f"{mass:g}" for mass in PAYLOADS]
 
 
+DIGS = ("soil.density_kgpm3=1600", "soil.cohesion_Pa=1000", "soil.slip_sinkage=1.5")
+
+
 @pytest.mark.slow
-def test_a_wheel_that_digs_and_pushes_is_in_rig_twin_and_identification_as_its_closed_forms_say(tmp_path):
-    terms = [
-        "soil.density_kgpm3=1600",
-        "soil.cohesion_Pa=1000",
-        "soil.slip_sinkage=1.5",
-        "wheel.grousers=12",
-        "wheel.grouser_thrust=true",
-    ]
+@pytest.mark.parametrize(
+    "rim", [("wheel.grousers=12", "wheel.grouser_thrust=true"), ("wheel.rim_friction=0.67", "soil.shear=exponential")]
+)
+def test_a_wheel_that_digs_and_pushes_is_in_rig_twin_and_identification_as_its_closed_forms_say(tmp_path, rim):
+    terms = [*DIGS, *rim]
     config = load_config(
         "sim_wheel_bed", [*EXACT, "drawbar.settle_s=12", "drawbar.measure_s=0.5", "drawbar.slip=0.4", *terms]
     )

@@ -86,6 +86,16 @@ def test_grousers_shear_by_bekkers_factors():
     assert repr(thrust).endswith("grouser_height=0.01, grouser_thrust=True)")
 
 
+def test_a_smooth_rim_slides_at_its_share_of_the_friction_and_cohesion_within_the_soil():
+    soil = Soil(**SAND, cohesion=500.0)
+    whole, rim = (RigidWheel(0.125, 0.1, soil, rim_friction=share) for share in (1.0, 0.6))
+    assert rim.forces(0.01, SLIPS).torque == pytest.approx(0.6 * whole.forces(0.01, SLIPS).torque, rel=1e-12)
+    assert rim.normal_force(0.01) == whole.normal_force(0.01)
+    assert repr(rim).endswith(", rim_friction=0.6)")
+    with pytest.raises(ValueError, match=r"rim_friction is 0\.0, allowed"):
+        RigidWheel(0.125, 0.1, soil, rim_friction=0.0)
+
+
 def test_without_the_terms_a_wheel_is_the_same_to_the_last_bit():
     """Numbers that the wheel gave before it had them."""
     given = RigidWheel(0.175, 0.15, Soil(1.783e6, 0.75, friction_angle=0.52, rebound=0.07, slip_modulus=0.185))

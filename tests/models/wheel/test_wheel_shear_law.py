@@ -19,6 +19,7 @@ from references import wheel_stresses
 RADIUS, WIDTH, K = 0.125, 0.1, 0.2
 LEVEL = Soil(1.783e6, 0.75, friction_angle=0.52, rebound=0.025, slip_modulus=K, shear_modulus=0.004)
 LAWS = st.sampled_from(["oida", "wong"])
+EXPONENTIAL = replace(LEVEL, shear="exponential")
 
 
 def peaking(law: str, residual: float) -> Soil:
@@ -60,6 +61,15 @@ def test_without_a_peak_traction_is_the_tanh_to_the_last_bit():
         assert share_of_limit(p, slip) == math.tanh(slip / K)
 
 
+@pytest.mark.parametrize("relative", [1e-12, 1e-3, 0.4, 3.0, 800.0])
+def test_an_exponential_soil_takes_janosi_and_hanamotos_law_at_a_displacement_in_proportion_to_the_slip(relative):
+    p = packed(EXPONENTIAL)
+    expected = wheel_stresses.mobilised(EXPONENTIAL, relative)
+    assert share_of_limit(p, relative * K) == pytest.approx(expected, rel=1e-12)
+    assert share_of_limit(p, -relative * K) == -share_of_limit(p, relative * K)
+    assert slip_over_grip(p, relative) == pytest.approx(relative / expected, rel=1e-9)
+
+
 @given(LAWS, st.floats(0.0, 0.95), st.floats(1e-12, 2.0))
 @settings(deadline=None)
 def test_slip_over_grip_is_smooth_down_to_no_slip(law, residual, relative):
@@ -70,10 +80,13 @@ def test_slip_over_grip_is_smooth_down_to_no_slip(law, residual, relative):
 
 
 # Largest deviation over the largest torque, and that of the level soil; docs/explanation/wheel.md states them.
-@pytest.mark.parametrize(("law", "residual", "most"), [(None, None, 0.14), ("oida", 0.6, 0.25), ("wong", 0.8, 0.15)])
+@pytest.mark.parametrize(
+    ("law", "residual", "most"),
+    [("janosi_hanamoto", None, 0.14), ("exponential", None, 0.09), ("oida", 0.6, 0.25), ("wong", 0.8, 0.15)],
+)
 def test_the_lumped_law_is_as_near_to_the_integral_of_the_stresses_as_stated(law, residual, most):
     """The same law at each point of the contact, integrated: there the front is sheared less than the rear."""
-    soil = LEVEL if law is None else peaking(law, residual)
+    soil = replace(LEVEL, shear=law, shear_residual=residual)
     slips, sinkage = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.9]), 0.006
     stresses = np.array([wheel_stresses.wheel_forces(RADIUS, WIDTH, soil, sinkage, slip)[2] for slip in slips])
 
@@ -83,14 +96,14 @@ def test_the_lumped_law_is_as_near_to_the_integral_of_the_stresses_as_stated(law
 
     best = minimize_scalar(deviation, bounds=(0.03, 0.5), method="bounded").fun
     assert 0.3 * most < best < most
-    if law is not None:  # both fall beyond a peak, and end apart by less than that
+    if residual is not None:  # both fall beyond a peak, and end apart by less than that
         assert stresses.argmax() in (1, 2, 3)
         assert stresses[-1] < 0.95 * stresses.max()
 
 
 @pytest.mark.parametrize("dt", [2e-3, 0.1, 10.0])
 @pytest.mark.parametrize("slip", [0.05, 0.2, 0.7])
-@pytest.mark.parametrize(("law", "residual"), [("oida", 0.3), ("wong", 0.0)])
+@pytest.mark.parametrize(("law", "residual"), [("exponential", None), ("oida", 0.3), ("wong", 0.0)])
 def test_steady_sliding_ends_on_the_curve_on_both_sides_of_the_peak(law, residual, slip, dt):
     p, sheared, limit = packed(peaking(law, residual)), np.zeros(2), 50.0
     speeds = slip_and_slide(0.02 * (1.0 - slip), 0.0, 0.02, 1e-12)
@@ -126,6 +139,7 @@ def test_a_flexible_wheel_takes_the_law_too():
     [
         (lambda: replace(LEVEL, shear="oida"), "shear_residual is None, allowed with shear 'oida': a number"),
         (lambda: replace(LEVEL, shear_residual=0.5), "shear_residual is 0.5, allowed with shear 'janosi_hanamoto'"),
+        (lambda: replace(EXPONENTIAL, shear_residual=0.5), "shear_residual is 0.5, allowed with shear 'exponential'"),
         (lambda: replace(LEVEL, shear="mohr"), "shear is 'mohr', allowed: one of"),
         (lambda: peaking("wong", 1.0), "shear_residual is 1"),
         (
