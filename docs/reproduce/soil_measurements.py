@@ -6,6 +6,7 @@ with --check it compares the tables with the numbers of the file, and computes n
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import sys
@@ -38,8 +39,8 @@ NUMBERS, PAGE, PICTURE = (
     HERE.parent / "images" / "reproduce_soil_measurements.png",
 )
 _KEYS = {"stiffness": "stiffness", "exponent": "exponent", "cohesion_Pa": "cohesion"}
-# K_x of the corpus, which its slip moduli came from.
-_SHEAR_DISPLACEMENT_M = {"cmu": 0.021, "ding": 0.011, "kls1": 0.018, "rashid": 0.018}
+# States that Chrono's soil contact model gave; its first lines say how.
+_CHRONO = HERE / "chrono_scm.csv"
 _BEGIN, _END = "<!-- {} -->", "<!-- end -->"
 
 
@@ -56,15 +57,29 @@ def bekker_wong(tests: SoilTests) -> Predicted:
 def _wheel(tests: SoilTests, window: Window) -> BekkerWong:
     wheel, soil = window.wheel, {ours: tests.soil[key] for key, ours in _KEYS.items()}
     radius = wheel.radius_m + wheel.grouser_height_m
-    shear = _SHEAR_DISPLACEMENT_M[tests.name.partition("_")[0]]
     friction = math.radians(tests.soil["friction_angle_deg"])
-    return BekkerWong(radius, wheel.width_m, friction_angle=friction, shear_displacement=shear, **soil)
+    return BekkerWong(
+        radius, wheel.width_m, friction_angle=friction, shear_displacement=tests.shear_displacement_m, **soil
+    )
+
+
+def chrono_scm(tests: SoilTests) -> Iterator[Predicted]:
+    """What Chrono's soil contact model gave for driving wheels, with the printed soil and nothing fitted."""
+    lines = [line for line in _CHRONO.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    rows = [row for row in csv.DictReader(lines) if row["wheel"] == tests.name]
+    for words in dict.fromkeys(row["model"] for row in rows):
+        states = {(float(row["load_N"]), float(row["slip"])): row for row in rows if row["model"] == words}
+        windows = [one for one in tests.windows if (one.load_N[0], slip_of(one)) in states]
+        values = [float(states[one.load_N[0], slip_of(one)][name]) for one, name, _ in measured_of(windows)]
+        yield Predicted(f"Chrono SCM{words}, printed soil", "", tests.soil, tuple(values), tuple(windows))
 
 
 def computed() -> dict[str, list[Predicted]]:
     """All predictions of all tests."""
     corpus = read_corpus()
-    return {name: [bekker_wong(corpus[name]), *each] for name, each in validate().items()}
+    return {
+        name: [*chrono_scm(corpus[name]), bekker_wong(corpus[name]), *each] for name, each in validate().items()
+    }
 
 
 def numbers_of(found: Mapping[str, Sequence[Predicted]]) -> dict[str, Any]:
