@@ -137,19 +137,19 @@ def _sections(
         yield from _sections(", ".join(alike[name]), kind, said, driver, text if len(alike[name]) == 1 else "")
 
 
-# A row of fewer words is repeated rather than looked for in another section.
+# Rows of fewer words in all are repeated rather than looked for in another section.
 _SHORT = 8
 
 
 def _once(rows: Sequence[Sequence[str]], said: dict[Sequence[str], str], title: str) -> list[Sequence[str]]:
     """The rows that no section before has; then, in one row, the keys of those that each such section has."""
-    new, elsewhere = list[Sequence[str]](), defaultdict[str, list[str]](list)
+    by_section = defaultdict[str, list[Sequence[str]]](list)
     for row in rows:
-        if (section := said.setdefault(row, title)) == title or len(" ".join(row).split()) < _SHORT:
-            new.append(row)
-        else:
-            elsewhere[section].append(row[0])
-    return new + [(", ".join(keys), "", f"as in {section}") for section, keys in elsewhere.items()]
+        by_section[said.setdefault(row, title)].append(row)
+    long = {section: len(" ".join(map(" ".join, same)).split()) >= _SHORT for section, same in by_section.items()}
+    new = [row for row in rows if said[row] == title or not long[said[row]]]
+    elsewhere = ((section, same) for section, same in by_section.items() if section != title and long[section])
+    return new + [(", ".join(row[0] for row in same), "", f"as in {section}") for section, same in elsewhere]
 
 
 def _key_row(key: str, schema: dict[str, Any], needed: bool) -> Sequence[str]:

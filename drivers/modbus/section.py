@@ -137,7 +137,7 @@ class ModbusValvesSection(ValvesSection):
         None, ge=0, le=65535, description="coil of the camera's trigger line (camera.trigger); null: there is none"
     )
     camera_triggers: _TriggerCoils | None = Field(
-        None, description="coil of each trigger line with a name (camera.triggers); null: none", exclude_if=is_none
+        None, description="those of camera.triggers; null: none", exclude_if=is_none
     )
 
     @property

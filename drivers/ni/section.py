@@ -99,7 +99,7 @@ class NiValvesSection(ValvesSection):
         None, description="digital line of the camera's trigger (camera.trigger); null: there is none"
     )
     camera_triggers: _TriggerLines | None = Field(
-        None, description="line of each trigger line with a name (camera.triggers); null: none", exclude_if=is_none
+        None, description="those of camera.triggers; null: none", exclude_if=is_none
     )
 
     @property
