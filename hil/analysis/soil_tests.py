@@ -266,7 +266,7 @@ def draw(found: Mapping[str, Sequence[Predicted]], form: FigureForm) -> Figure:
 
 def _panel(axes: Axes, each: Sequence[Predicted], quantity: str, form: FigureForm) -> None:
     shown = [one for one in each if not one.variant.startswith(("half", "from"))]  # what all tests have
-    lines = dict(zip((one.variant for one in shown), [(c, s) for s in ("-", "--") for c in COLOURS], strict=False))
+    lines = dict(zip((one.variant for one in shown), [(c, s) for s in ("-", "--", ":") for c in COLOURS], strict=False))
     for one in shown:
         points = sorted(
             (slip_of(window), value, predicted, window.load_N[0])

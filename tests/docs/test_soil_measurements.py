@@ -30,9 +30,9 @@ def test_the_tables_are_those_of_the_data_file(capsys):
 
 @pytest.mark.parametrize("name", CORPUS)
 def test_what_needs_no_fit_comes_again(name, numbers):
-    from soil_measurements import bekker_wong
+    from soil_measurements import bekker_wong, chrono_scm
 
-    for one in (bekker_wong(CORPUS[name]), *islice(predictions(CORPUS[name], CORPUS), 4)):
+    for one in (*chrono_scm(CORPUS[name]), bekker_wong(CORPUS[name]), *islice(predictions(CORPUS[name], CORPUS), 4)):
         same(one, numbers[name], 1e-4)
 
 
@@ -45,6 +45,24 @@ def test_the_fits_come_again(numbers):
 def test_the_corpus_has_the_slip_sinkage_that_was_found(numbers):
     for name, one in CORPUS.items():
         assert one.slip_sinkage == pytest.approx(numbers[name]["fitted, slip sinkage"]["slip_sinkage"], rel=0.01)
+
+
+def test_the_new_terms_more_than_halve_the_pulls_error_on_soil_of_the_same_bed_and_are_below_chronos(numbers):
+    """As the page says; over all wheels they do not halve it, and KLS-1 governs the sinkage."""
+    terms = "printed soil, slip sinkage, rim friction, exponential"
+    chrono = "Chrono SCM, printed soil", "Chrono SCM with rim and lugs, printed soil"
+
+    def mean(variant, quantity, wheels):
+        return sum(numbers[name][variant]["used"][quantity] for name in wheels) / len(wheels)
+
+    own, every = list(numbers)[:4], list(numbers)
+    assert mean(terms, "pull_N", own) < 0.5 * mean("printed soil", "pull_N", own)
+    assert 0.5 * mean("printed soil", "sinkage_m", own) < mean(terms, "sinkage_m", own)
+    assert mean(terms, "sinkage_m", own) < 0.6 * mean("printed soil", "sinkage_m", own)
+    for variant in chrono:
+        assert mean(terms, "pull_N", every) < mean(variant, "pull_N", every)
+        assert mean(terms, "sinkage_m", own) < 0.5 * mean(variant, "sinkage_m", own)
+    assert mean(terms, "pull_N", every) > 0.5 * mean("printed soil", "pull_N", every)
 
 
 def test_with_slip_sinkage_less_than_half_of_the_sinkages_error_is_left(numbers):
