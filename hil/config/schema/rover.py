@@ -19,7 +19,8 @@ from pydantic import Field, ModelWrapValidatorHandler, create_model, field_valid
 from drivers.extensions import ROVERS as INSTALLED
 from drivers.extensions import ExtensionError, installed_names, load_installed
 from hil.config.problems import CrossCheckError, Problem
-from hil.config.schema.base import Listed, Section, bounded, key, section
+from hil.config.schema.base import Listed, Section, bounded, is_none, key, positive, section
+from models.rover.fittings import Ballast, fitted
 from models.rover.imported import IMPORTED, imported
 from models.rover.locks import locked
 from models.rover.parameters import STEERING, Parameters, RoverQuantity
@@ -163,6 +164,21 @@ class _PayloadLoad(Section):
     edge_m: float = bounded(0.2, 0.01, 5, "of the cube, for its inertia")
 
 
+class _BallastLoad(Section):
+    """A uniform cube that slides ahead and back on the main body: the joint `ballast`, moved by servos.slides."""
+
+    mass_kg: float = positive(20.0, 1000, "of the cube")
+    x_m: float = bounded(0.0, -5, 5, "its centre at displacement 0, ahead of the base frame's origin")
+    z_m: float = bounded(1.0, -5, 5, "its centre, over the ground that the rover stands on")
+    stroke_m: float = positive(0.3, 5, "from displacement 0 to its stop, ahead and back")
+    edge_m: float = bounded(0.2, 0.01, 5, "of the cube, for its inertia")
+
+    @property
+    def fitting(self) -> Ballast:
+        """As models have it."""
+        return Ballast(self.mass_kg, (self.x_m, 0.0, self.z_m), self.stroke_m, self.edge_m)
+
+
 class _DrawbarLoad(Section):
     """A constant pull backwards at a point of the main body; the rover settles under it with its axles held."""
 
@@ -201,6 +217,7 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
 
     payload: _PayloadLoad = section(_PayloadLoad, "the payload")
     drawbar: _DrawbarLoad = section(_DrawbarLoad, "a pull on the main body")
+    ballast: _BallastLoad | None = key(None, "a weight that a servo moves; null: none", exclude_if=is_none)
     locks: dict[str, Annotated[float, Field(ge=-5000, le=5000)]] = Field(
         default_factory=dict,
         max_length=100,
@@ -225,12 +242,12 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
     @model_validator(mode="after")
     def _has_a_tree(self) -> RoverConfig:
         """A rover of a file is one, and locks are of joints that can be locked."""
-        if self.type == IMPORTED:
+        for path, make in (("rover.imported.urdf", self._bare), ("rover.ballast", lambda: self._whole().lockable())):
             try:
-                self._whole()
+                make()
             except ValueError as error:
                 found, _, allowed = str(error).rpartition("allowed: ")
-                wrong = Problem("rover.imported.urdf", found.rstrip(", ") or "no rover", allowed, ("rover.type",))
+                wrong = Problem(path, found.rstrip(", ") or "no rover", allowed, ("rover.type",))
                 raise CrossCheckError([wrong]) from None
         if far := [
             Problem(f"rover.locks.{name}", f"{value:g}", "-180 to 180")
@@ -266,7 +283,12 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
         return any(name in (one, one.rsplit("_", 1)[-1]) for one in self._whole().sliding())
 
     def _whole(self) -> Kind:
-        """The rover of this type without its locks. Raises ValueError: its file is none of a rover."""
+        """The rover of this type with what is fitted to it, without its locks. Raises ValueError: as `_bare`."""
+        bare = self._bare()
+        return bare if self.ballast is None else fitted(bare, (self.ballast.fitting,))  # type: ignore[arg-type]
+
+    def _bare(self) -> Kind:
+        """The rover of this type, with the parts that its numbers give it. Raises ValueError: its file is of none."""
         if self.type == IMPORTED:
             if self.imported.urdf is None:
                 raise ValueError("null, allowed: the path of a URDF, as `hil rover import FILE` writes it")
@@ -309,13 +331,12 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
         kind = self.kind_with(driven)
         if self.type == IMPORTED:
             return kind()
-        below = section_quantities(kind)
-        return kind(
-            **{
-                name: one.in_si(getattr(getattr(self, self.type) if name in below else self, one.key(name)))
-                for name, one in kind.quantities().items()
-            }
-        )
+        return kind(**{name: self._number(kind, name) for name in kind.quantities()})
+
+    def _number(self, kind: Kind, name: str) -> Any:
+        """A parameter of the rover of this type [kg, m, rad]."""
+        one, below = kind.quantities()[name], section_quantities(kind)
+        return one.in_si(getattr(getattr(self, self.type) if name in below else self, one.key(name)))
 
 
 @functools.cache
