@@ -319,7 +319,7 @@ class RigParameters:
         masses = {
             item.name: vary(getattr(self.rover, item.name), spread.mass)
             for item in fields(self.rover)
-            if item.name.endswith("_mass")
+            if item.name.endswith("_mass") and getattr(self.rover, item.name) is not None
         }
         soil = self.ground.soil
         stiffness, slip_modulus = vary(soil.stiffness, spread.soil), vary(soil.slip_modulus, spread.soil)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
+from dataclasses import field, fields, make_dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 from models.rover.assembly import LENGTHWISE, box
@@ -14,7 +14,7 @@ from models.rover.tree import Body, Joint, Tree
 BALLAST = "ballast"
 
 
-class Fitting(Protocol):
+class _Fitting(Protocol):
     """A change of a rover's tree; equal ones are equal and can be hashed."""
 
     def on(self, tree: Tree) -> Tree:
@@ -54,7 +54,7 @@ class Ballast(NamedTuple):
 
 
 @functools.lru_cache(maxsize=64)
-def fitted(kind: type[Parameters], fittings: tuple[Fitting, ...]) -> type[Parameters]:
+def fitted(kind: type[Parameters], fittings: tuple[_Fitting, ...]) -> type[Parameters]:
     """The same rover with these fittings, one after the other; its parameters are the same.
 
     Example:
@@ -73,5 +73,32 @@ def fitted(kind: type[Parameters], fittings: tuple[Fitting, ...]) -> type[Parame
     return type(kind.__name__, (kind,), members)
 
 
-def _made_again(kind: type[Parameters], fittings: tuple[Fitting, ...], numbers: dict[str, Any]) -> Parameters:
+@functools.lru_cache(maxsize=64)
+def with_shape(kind: type[Parameters], shape: tuple[tuple[str, Any], ...]) -> type[Parameters]:
+    """The same rover with other defaults of its shaping numbers, so that its joints are known without the others.
+
+    Args:
+        kind: of the rover.
+        shape: names of fields of `Parameters.shaping`, and their values.
+
+    Example:
+        >>> from models.rover import XuParameters
+        >>> len(with_shape(XuParameters, (("mast_mass", 4.0),)).lockable()) - len(XuParameters.lockable())
+        3
+    """
+    known = {item.name: item for item in fields(kind)}
+    changed = [(name, known[name].type, field(default=value, metadata=known[name].metadata)) for name, value in shape]
+
+    def reduce(self: Parameters) -> tuple[Any, ...]:
+        return _shaped_again, (kind, shape, {name: getattr(self, name) for name in known})
+
+    members = {"__reduce__": reduce, "__doc__": kind.__doc__, "__module__": kind.__module__}
+    return make_dataclass(kind.__name__, changed, bases=(kind,), namespace=members, frozen=True)
+
+
+def _shaped_again(kind: type[Parameters], shape: tuple[tuple[str, Any], ...], numbers: dict[str, Any]) -> Parameters:
+    return with_shape(kind, shape)(**numbers)  # type: ignore[arg-type]  # a class can be hashed
+
+
+def _made_again(kind: type[Parameters], fittings: tuple[_Fitting, ...], numbers: dict[str, Any]) -> Parameters:
     return fitted(kind, fittings)(**numbers)  # type: ignore[arg-type]  # a class can be hashed

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import operator
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Annotated, Any, get_type_hints
@@ -20,7 +21,7 @@ from drivers.extensions import ROVERS as INSTALLED
 from drivers.extensions import ExtensionError, installed_names, load_installed
 from hil.config.problems import CrossCheckError, Problem
 from hil.config.schema.base import Listed, Section, bounded, is_none, key, positive, section
-from models.rover.fittings import Ballast, fitted
+from models.rover.fittings import Ballast, fitted, with_shape
 from models.rover.imported import IMPORTED, imported
 from models.rover.locks import locked
 from models.rover.parameters import STEERING, Parameters, RoverQuantity
@@ -140,7 +141,16 @@ def rover_section(name: str) -> type[Section] | None:
 def _keys(kind: type[Parameters], quantities: Mapping[str, RoverQuantity]) -> dict[str, Any]:
     hints = get_type_hints(kind)
     return {
-        one.key(name): (hints[name], Field(one.default, ge=one.least, le=one.most, description=one.words))
+        one.key(name): (
+            hints[name],
+            Field(
+                one.default,
+                ge=one.least,
+                le=one.most,
+                description=one.words,
+                exclude_if=functools.partial(operator.eq, one.default) if one.later else None,
+            ),
+        )
         for name, one in quantities.items()
     }
 
@@ -295,7 +305,9 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
             return imported(self.imported.urdf, self.imported.wheels)
         kind = rover_named(self.type)
         assert kind is not None  # else the check would have failed
-        return kind
+        numbers = {name: self._number(kind, name) for name in kind.shaping}
+        shape = tuple((name, value) for name, value in numbers.items() if value != getattr(kind, name))
+        return with_shape(kind, shape) if shape else kind  # type: ignore[arg-type]  # a class can be hashed
 
     @property
     def path(self) -> str:

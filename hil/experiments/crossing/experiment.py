@@ -16,8 +16,8 @@ from hil.config.model_parameters import nominal_rig
 from hil.config.rig import Rig
 from hil.config.schema.experiments import CrossingConfig
 from hil.config.schema.ground_and_obstacle import GroundConfig
+from hil.control.ballast import BallastControl
 from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
-from hil.experiments.crossing.ballast import BallastControl
 from hil.experiments.crossing.judgement import RESULTS, Course, Floats, judged
 from hil.experiments.crossing.plate_force import RESULTS as PLATE_RESULTS
 from hil.experiments.crossing.plate_force import plate_reasons, plate_results, static_load_checks
@@ -245,7 +245,7 @@ class CrossingExperiment(Experiment):
         self._ramp_s = max(self._wanted) / (OF_ACCELERATION * rig.limits.wheel_acceleration_radps2)
         self._zeros = rig.layout.zero_speeds
         self._began_ns = 0
-        self._ballast = BallastControl(rig, self._course) if section.moves_ballast else None
+        self._ballast = BallastControl(rig, self._course.rover, self._course.line) if section.moves_ballast else None
 
     def headline(self) -> str:
         """Shape and speed."""
@@ -285,7 +285,9 @@ class CrossingExperiment(Experiment):
             False,
             speed_radps=tuple([share * speed for speed in self._wanted]),
             pushing=self.state != APPROACH,
-            joint_angle_rad=self._ballast.command(prediction.pose) if self._ballast else (),
+            joint_angle_rad=self._ballast.command(prediction.pose, self._course.each_axle_m(prediction.pose))
+            if self._ballast
+            else (),
         )
 
     def _go_on(self, pose: Sequence[float], t_ns: int) -> None:

@@ -13,7 +13,7 @@ from hil.analysis.verify import verify
 from hil.app.run import run_experiment
 from hil.config import ConfigError, load_config
 from hil.config.rig import Rig
-from hil.experiments.crossing.ballast import BallastControl, steepest_angles
+from hil.control.ballast import BallastControl, steepest_angles
 from hil.experiments.crossing.judgement import Course
 from hil.recording import read_trial
 from models.rover.fittings import BALLAST
@@ -43,7 +43,12 @@ def test_a_wheel_meets_the_edge_of_a_step_at_the_angle_of_its_height_and_sees_it
 
 def control(*overrides):
     rig = Rig(load_config("sim_step", [*RCP, MOVES, *overrides]))
-    return rig, BallastControl(rig, Course(rig.nominal))
+    course = Course(rig.nominal)
+    return rig, course, BallastControl(rig, course.rover, course.line)
+
+
+def at(course, pose):
+    return pose, course.each_axle_m(pose)
 
 
 def pose_at(x, rise=0.0):
@@ -51,10 +56,10 @@ def pose_at(x, rise=0.0):
 
 
 def test_the_ballast_stands_where_level_ground_loads_the_wheels_evenly_and_uphill_on_a_slope():
-    rig, ballast = control("ground.profile.start_m=9", "servos.slides.ballast.range_mm=[-390, 390]")
-    rover = ballast._course.rover
+    rig, course, ballast = control("ground.profile.start_m=9", "servos.slides.ballast.range_mm=[-390, 390]")
+    rover = course.rover
     for rise in (0.0, math.radians(2.0)):
-        wanted = ballast.wanted_m(pose_at(0.0, rise))
+        wanted = ballast.wanted_m(*at(course, pose_at(0.0, rise)))
         q = start_configuration(rover, rig.nominal.servos)
         q[:7] = pose_at(0.0, rise)
         spread = []
@@ -72,11 +77,11 @@ def test_the_ballast_stands_where_level_ground_loads_the_wheels_evenly_and_uphil
 @pytest.mark.parametrize(("axle", "sign"), [("front", -1), ("middle", -1), ("rear", 1)])
 def test_the_ballast_leaves_the_axle_that_climbs_and_less_friction_is_needed(axle, sign):
     """By the suspension: a middle wheel shares its bogie's load with the front one, so the rear ones take it."""
-    rig, ballast = control()
-    course, rover = ballast._course, ballast._course.rover
+    rig, course, ballast = control()
+    rover = course.rover
     place = rover.wheel_positions(rover.neutral())[rover.wheel_names.index(f"{axle}_left"), 0]
     touch = course.begins_m - math.sqrt(0.175**2 - 0.075**2)
-    wanted = ballast.wanted_m(pose_at(touch - place + 0.004))
+    wanted = ballast.wanted_m(*at(course, pose_at(touch - place + 0.004)))
     assert wanted * sign > 0.3
     normals = np.tile((0.0, 0.0, 1.0), (6, 1))
     normals[[axle in name for name in rover.wheel_names]] = (-math.sin(1.1), 0.0, math.cos(1.1))
@@ -89,16 +94,15 @@ def test_the_ballast_leaves_the_axle_that_climbs_and_less_friction_is_needed(axl
 
 
 def test_the_command_stays_within_range_and_rate_and_holds_where_no_wheel_can_pull():
-    rig, ballast = control()
-    course = ballast._course
+    rig, course, ballast = control()
     before, pose = 0.0, pose_at(course.touches_m - 0.54)
     for _ in range(3000):
-        (now,) = ballast.command(pose)
+        (now,) = ballast.command(*at(course, pose))
         assert abs(now - before) <= 0.2 / rig.rate_hz
         before = now
     assert now == pytest.approx(-0.35)
-    assert ballast.wanted_m(pose_at(-9.0, math.radians(-80.0))) is None
-    assert ballast.command(pose_at(-9.0, math.radians(-80.0))) == (now,)
+    assert ballast.wanted_m(*at(course, pose_at(-9.0, math.radians(-80.0)))) is None
+    assert ballast.command(*at(course, pose_at(-9.0, math.radians(-80.0)))) == (now,)
 
 
 def test_a_ballast_that_moves_needs_a_servo_and_its_names_are_those_of_the_config():

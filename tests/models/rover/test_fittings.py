@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from models.gravity import GRAVITY_MPS2
-from models.rover import ROVERS, RcpParameters, Rover
-from models.rover.fittings import BALLAST, Ballast, fitted
+from models.rover import ROVERS, RcpParameters, Rover, XuParameters, xu
+from models.rover.fittings import BALLAST, Ballast, fitted, with_shape
 from models.statics import stand
 
 WEIGHT = Ballast(25.0, (0.05, 0.0, 1.0), 0.4, 0.2)
@@ -68,3 +68,39 @@ def test_a_second_ballast_is_refused():
         WEIGHT.on(tree)
     with pytest.raises(ValueError, match=r"mass is 0\.0 kg, allowed: above 0"):
         Rover(WEIGHT._replace(mass=0.0).on(RcpParameters().tree()))
+
+
+MASSES = {"wing_mass": 2.0, "antenna_mass": 3.0, "mast_mass": 4.0}
+
+
+def test_xus_rover_with_all_its_parts_has_his_25_independent_joints():
+    """Xu 2021, section 1: 16 of arms and wheels, four wings of one, an antenna of two, a mast of three."""
+    freed = dict.fromkeys(("steering", "arm", "wing", "pan", "tilt", "foot"))
+    bare, whole = xu(locks={"steering": None, "arm": None}), xu(**MASSES, locks=freed)
+    own = set(whole.joint_names) - {"left_rocker"}  # the differential, which nothing drives
+    assert len(own) == 25
+    assert len(own - set(bare.joint_names)) == 4 + 2 + 3
+    assert whole.mass == pytest.approx(bare.mass + 4 * 2.0 + 3.0 + 4.0, rel=1e-12)
+    level = (loads_of(one) for one in (bare, whole))
+    assert np.diff([load.sum() for load in level])[0] == pytest.approx(15.0 * GRAVITY_MPS2, rel=1e-9)
+
+
+def loads_of(rover):
+    standing = stand(rover, rover.neutral(), held=[n for n in rover.joint_names if not n.endswith(SUSPENDED)])
+    return np.linalg.lstsq(standing.normal.T, standing.load, rcond=None)[0]
+
+
+SUSPENDED = ("_drive", "_rocker", "_bogie")
+
+
+def test_parts_without_a_mass_are_not_there_and_change_nothing():
+    assert xu(wing_length=2.0, antenna_width=1.0, mast_height=2.0).tree == xu().tree
+    assert not {"mast_foot", "antenna_pan", "front_left_wing"} & {*XuParameters.lockable()}
+
+
+def test_a_shape_gives_names_of_joints_and_leaves_the_keys_and_the_numbers():
+    kind = with_shape(XuParameters, tuple(MASSES.items()))
+    assert kind.quantities() == XuParameters.quantities()
+    assert len(set(kind.lockable()) - set(XuParameters.lockable())) == 9
+    assert kind.turning() == XuParameters.turning()  # they are locked
+    assert pickle.loads(pickle.dumps(kind())).tree() == XuParameters(**MASSES).tree()

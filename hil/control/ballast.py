@@ -16,15 +16,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from hil.config.rig import Rig
-from hil.experiments.crossing.judgement import Course, Floats
 from hil.messages.stages import ByServo
 from models.kernels.compiled import FloatArray
 from models.rover.fittings import BALLAST
+from models.rover.rover import Rover
 from models.statics import stand
 from models.vehicle.model import start_configuration
 
@@ -39,41 +41,49 @@ class BallastControl:
 
     Args:
         rig: whose rover has a driven ballast.
-        course: that it passes.
+        rover: of it.
+        line: (n, 2) corners of the profile that it crosses, x and z [m].
     """
 
-    def __init__(self, rig: Rig, course: Course) -> None:
-        joints, rover = rig.config.driven_joints, course.rover
-        self._friction, self._course = rig.config.ground.friction, course
+    def __init__(self, rig: Rig, rover: Rover, line: NDArray[np.floating[Any]]) -> None:
+        joints = rig.config.driven_joints
+        self._friction = rig.config.ground.friction
         self._place = [joint.name for joint in joints].index(BALLAST)
         servo = joints[self._place]
         self._range = servo.low_rad, servo.high_rad
         self._step_m = _OF_RATE * servo.rate_radps / rig.rate_hz
         self._set = [joint.start_rad for joint in joints]
         ahead_m = rig.config.crossing.speed_mps * (servo.high_rad - servo.low_rad) / (_OF_RATE * servo.rate_radps)
-        self._steepest = [steepest_angles(course.line, radius, ahead_m) for radius in rover.chain.wheel_radius.tolist()]
+        self._steepest = [steepest_angles(line, radius, ahead_m) for radius in rover.chain.wheel_radius.tolist()]
 
-        level = _shares(rig, course, 0.0, 0.0)
-        moved, leaning = _shares(rig, course, _TRIED_M, 0.0), _shares(rig, course, 0.0, _TRIED_RAD)
+        level = _shares(rig, rover, 0.0, 0.0)
+        moved, leaning = _shares(rig, rover, _TRIED_M, 0.0), _shares(rig, rover, 0.0, _TRIED_RAD)
         by_rise = (leaning - level) / math.tan(_TRIED_RAD)
         by_way = (moved - level) / _TRIED_M
         # displacement of the ballast for each wheel's share that is too large
         by_share = -by_way / (by_way @ by_way)
-        self._each = list(zip(level.tolist(), by_rise.tolist(), by_share.tolist(), strict=True))
+        self._each: list[tuple[float, float, float]] = list(
+            zip(level.tolist(), by_rise.tolist(), by_share.tolist(), strict=True)
+        )
 
-    def command(self, pose: Sequence[float]) -> ByServo:
-        """Set places of the driven joints [rad, m] in this tick, with the base in this pose by the twin."""
-        wanted, last = self.wanted_m(pose), self._set[self._place]
+    def command(self, pose: Sequence[float], axles_m: Sequence[float]) -> ByServo:
+        """Set places of the driven joints [rad, m] in this tick.
+
+        Args:
+            pose: (7,) of the base, by the twin.
+            axles_m: (wheels,) world x of each axle in it.
+        """
+        wanted, last = self.wanted_m(pose, axles_m), self._set[self._place]
         if wanted is not None:
             self._set[self._place] = last + min(max(wanted - last, -self._step_m), self._step_m)
         return tuple(self._set)
 
-    def wanted_m(self, pose: Sequence[float]) -> float | None:
-        """Displacement [m] for a pose (7,), within the servo's range; None: no wheel has potential traction."""
+    def wanted_m(self, pose: Sequence[float], axles_m: Sequence[float]) -> float | None:
+        """Displacement [m], within the servo's range, for arguments of `command`; None: no wheel has any traction."""
         _, _, _, x, y, z, w = pose
         rise = math.asin(min(max(2.0 * (x * z - w * y), -1.0), 1.0))
         potential = []
-        for axle_m, (from_m, steepest) in zip(self._course.each_axle_m(pose), self._steepest, strict=True):
+        for axle_m, (from_m, steepest) in zip(axles_m, self._steepest, strict=True):
             place = round((axle_m - from_m) / _SPACING_M)
             angle = steepest[min(max(place, 0), len(steepest) - 1)] - rise
             potential.append(max(self._friction * math.cos(angle) - math.sin(angle), 0.0))
@@ -88,20 +98,19 @@ class BallastControl:
         return min(max(best, self._range[0]), self._range[1])
 
 
-def _shares(rig: Rig, course: Course, displacement_m: float, rise_rad: float) -> FloatArray:
+def _shares(rig: Rig, rover: Rover, displacement_m: float, rise_rad: float) -> FloatArray:
     """Shares (wheels,) of the weight on an even slope, where each wheel's force is upright, with the ballast there."""
-    rover, joints = course.rover, rig.config.driven_joints
     q = start_configuration(rover, rig.nominal.servos)
     q[7 + rover.joint_names.index(BALLAST)] = displacement_m
     q[4], q[6] = -math.sin(0.5 * rise_rad), math.cos(0.5 * rise_rad)
     sine, cosine = math.sin(rise_rad), math.cos(rise_rad)
-    standing = stand(rover, q, (-sine, 0.0, cosine), held=[joint.name for joint in joints])
+    standing = stand(rover, q, (-sine, 0.0, cosine), held=rig.layout.servos)
     load = np.linalg.lstsq((cosine * standing.normal + sine * standing.ahead).T, standing.load, rcond=None)[0]
     shares: FloatArray = load / load.sum()
     return shares
 
 
-def steepest_angles(line: Floats, radius: float, ahead_m: float) -> tuple[float, list[float]]:
+def steepest_angles(line: NDArray[np.floating[Any]], radius: float, ahead_m: float) -> tuple[float, list[float]]:
     """Where a wheel comes to a shape, world x of its axle [m], and the steepest angles of the terrain from there on.
 
     The angles [rad] are of places `_SPACING_M` apart, and above 0 where the terrain rises; before the first and behind
