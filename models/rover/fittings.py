@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import field, fields, make_dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
-from models.rover.assembly import LENGTHWISE, box
+from models.rover.assembly import LATERAL, LENGTHWISE, VERTICAL, box
 from models.rover.parameters import Parameters
 from models.rover.ties import Vector
 from models.rover.tree import Body, Joint, Tree
@@ -51,6 +52,26 @@ class Ballast(NamedTuple):
             BALLAST, tree.bodies[0].name, BALLAST, self.place, LENGTHWISE, 0.0, (-self.stroke, self.stroke), slides=True
         )
         return replace(tree, bodies=(*tree.bodies, body), joints=(*tree.joints, joint))
+
+
+class FlexibleLegs(NamedTuple):
+    """Legs whose ends give under their wheels, as MacMahon 2016, Fig. 6-4 measures: `with_flexible_legs` has the model.
+
+    Attributes:
+        stiffness: of the end of each leg, ahead, to port and up, in the leg's frame [N/m]; infinite: it does not give.
+        damping: in each direction in which it gives [N s/m].
+    """
+
+    stiffness: Vector
+    damping: float
+
+    def on(self, tree: Tree) -> Tree:
+        """The rover on such legs. Raises ValueError: it gives nowhere, or two wheels are on one leg."""
+        from models.rover.flexible import with_flexible_legs  # imports scipy, which most rovers do without
+
+        axes = (LENGTHWISE, LATERAL, VERTICAL)
+        springs = [(axis, k, self.damping) for axis, k in zip(axes, self.stiffness, strict=True) if k < math.inf]
+        return with_flexible_legs(tree, *springs)
 
 
 @functools.lru_cache(maxsize=64)

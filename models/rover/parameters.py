@@ -118,7 +118,7 @@ class Parameters:
             return f"{name} is {value} rad, allowed: up to pi/2"
         if name.endswith("_angle"):
             return "" if abs(value) < 0.5 * math.pi else f"{name} is {value} rad, allowed: within pi/2 of 0"
-        if name.startswith("added_"):
+        if name.startswith("added_") or name.endswith("_modes"):
             return "" if math.isfinite(value) and value >= 0.0 else f"{name} is {value}, allowed: 0 or more"
         return "" if math.isfinite(value) and value > 0.0 else f"{name} is {value}, allowed: above 0"
 

@@ -21,7 +21,7 @@ from drivers.extensions import ROVERS as INSTALLED
 from drivers.extensions import ExtensionError, installed_names, load_installed
 from hil.config.problems import CrossCheckError, Problem
 from hil.config.schema.base import Listed, Section, bounded, is_none, key, positive, section
-from models.rover.fittings import Ballast, fitted, with_shape
+from models.rover.fittings import Ballast, FlexibleLegs, fitted, with_shape
 from models.rover.imported import IMPORTED, imported
 from models.rover.locks import locked
 from models.rover.parameters import STEERING, Parameters, RoverQuantity
@@ -189,6 +189,21 @@ class _BallastLoad(Section):
         return Ballast(self.mass_kg, (self.x_m, 0.0, self.z_m), self.stroke_m, self.edge_m)
 
 
+class _FlexibleLegsConfig(Section):
+    """Legs that give under their wheels: each end slides on springs, one coordinate for each direction that has one."""
+
+    ahead_Npm: float | None = positive(None, 1e8, "stiffness of a leg's end ahead; null: it does not give there")
+    across_Npm: float | None = positive(None, 1e8, "the same to the side")
+    up_Npm: float | None = positive(5e4, 1e8, "the same upwards; 5e4: 4 mm under 200 N (MacMahon 2016, Fig. 6-4)")
+    damping_Nspm: float = bounded(100.0, 0, 1e6, "of each of these springs")
+
+    @property
+    def fitting(self) -> FlexibleLegs:
+        """As models have it."""
+        ahead, across, up = (math.inf if one is None else one for one in (self.ahead_Npm, self.across_Npm, self.up_Npm))
+        return FlexibleLegs((ahead, across, up), self.damping_Nspm)
+
+
 class _DrawbarLoad(Section):
     """A constant pull backwards at a point of the main body; the rover settles under it with its axles held."""
 
@@ -228,6 +243,7 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
     payload: _PayloadLoad = section(_PayloadLoad, "the payload")
     drawbar: _DrawbarLoad = section(_DrawbarLoad, "a pull on the main body")
     ballast: _BallastLoad | None = key(None, "a weight that a servo moves; null: none", exclude_if=is_none)
+    flexible_legs: _FlexibleLegsConfig | None = key(None, "the legs give; null: they are rigid", exclude_if=is_none)
     locks: dict[str, Annotated[float, Field(ge=-5000, le=5000)]] = Field(
         default_factory=dict,
         max_length=100,
@@ -252,7 +268,11 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
     @model_validator(mode="after")
     def _has_a_tree(self) -> RoverConfig:
         """A rover of a file is one, and locks are of joints that can be locked."""
-        for path, make in (("rover.imported.urdf", self._bare), ("rover.ballast", lambda: self._whole().lockable())):
+        for path, make in (
+            ("rover.imported.urdf", self._bare),
+            ("rover.ballast", lambda: self._whole("ballast").lockable()),
+            ("rover.flexible_legs", lambda: self._whole().lockable()),
+        ):
             try:
                 make()
             except ValueError as error:
@@ -292,10 +312,15 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
         """Whether a name or kind is of joints that slide."""
         return any(name in (one, one.rsplit("_", 1)[-1]) for one in self._whole().sliding())
 
-    def _whole(self) -> Kind:
-        """The rover of this type with what is fitted to it, without its locks. Raises ValueError: as `_bare`."""
+    def _whole(self, *keys: str) -> Kind:
+        """The rover of this type with what these keys fit to it, by default all, without its locks.
+
+        Raises ValueError: as `_bare`, or it cannot have what is fitted to it.
+        """
+        given = (getattr(self, name) for name in keys or ("ballast", "flexible_legs"))
+        fittings = tuple(one.fitting for one in given if one is not None)
         bare = self._bare()
-        return bare if self.ballast is None else fitted(bare, (self.ballast.fitting,))  # type: ignore[arg-type]
+        return fitted(bare, fittings) if fittings else bare  # type: ignore[arg-type]  # a class can be hashed
 
     def _bare(self) -> Kind:
         """The rover of this type, with the parts that its numbers give it. Raises ValueError: its file is of none."""
