@@ -37,6 +37,11 @@ def without_wheels_problems(config: UncheckedConfig) -> list[Problem]:
     for key, value in (("payload.mass_kg", rover.payload.mass_kg), ("drawbar.pull_N", rover.drawbar.pull_N)):
         if value != 0.0:
             problems.append(Problem(f"rover.{key}", f"{value:g}", f"0 with rover.type {name}", of_type))
+    problems += [
+        Problem(f"rover.{key}", "a section", f"null with rover.type {name}", of_type)
+        for key in ("ballast", "flexible_legs")
+        if getattr(rover, key) is not None
+    ]
     if rover.locks:
         problems.append(Problem("rover.locks", ", ".join(rover.locks), f"none with rover.type {name}", of_type))
     return problems
