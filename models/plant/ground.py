@@ -95,7 +95,7 @@ class GroundParameters:
         wheel: the wheel-soil model of all wheels but those of `own_wheels`.
         soil_damping: [s/m], see models.contact.ground.
         slip_speed, shear_displacement, shear_damping: [m/s], [m], [s], see models.contact.ground.
-        ruts: whether soil keeps the ruts of wheels that have passed; variant "exact" only.
+        ruts: whether soil keeps the ruts of wheels that have passed; variants "exact" and flexible only.
         compliant: firm ground, see models.contact.compliant.
         rolling: whether wheels roll on rigid ground without slip; if not, it has no friction.
         pitch: of the slope [rad], positive where the ground rises ahead; see models.terrain.slope_of.
@@ -245,7 +245,7 @@ class GroundParameters:
             return RigidWheel(mount.radius, mount.width, soil, variant)
         if ring is None:
             raise ValueError(f"ring of wheel {mount.name} is None, allowed with variant 'flexible': a Ring")
-        return FlexibleWheel(mount.radius, mount.width, soil, ring)
+        return FlexibleWheel(mount.radius, mount.width, soil, ring, self.ruts)
 
     def _soil(self, rover: Rover) -> Ground:
         mounts = rover.tree.wheels
@@ -255,8 +255,8 @@ class GroundParameters:
             )
         wheels = [self.wheel_of(mount) for mount in mounts]
         variants = {wheel.variant for wheel in wheels}
-        if self.ruts and variants != {"exact"}:
-            raise ValueError(f"variants of the wheels are {sorted(variants)}, allowed with ruts: 'exact'")
+        if self.ruts and variants - {"exact", "flexible"}:
+            raise ValueError(f"variants of the wheels are {sorted(variants)}, allowed with ruts: 'exact', 'flexible'")
         if self.regions and (self.ruts or {"flexible", "xu"} & variants):
             raise ValueError("ground: regions of soil are given, allowed: without ruts, flexible and xu wheels")
         first, each = _rows([wheel.parameters for wheel in wheels])
