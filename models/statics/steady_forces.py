@@ -69,8 +69,8 @@ def steady_ground(
         compliant = make_compliant_ground(law, friction, abs(speed) or 1.0)
     if compliant is None:
         raise ValueError("steady state of a rover: found no ground, allowed: soil, firm, rigid or nonsmooth ground")
-    # friction that holds has the shares of a little slip
-    return None, compliant._replace(bristles=None), abs(speed) or compliant.friction_speed
+    # friction that holds has the shares of a little slip; a wheel rolls on a circle through its grousers' tips
+    return None, compliant._replace(bristles=None, grousers=None), abs(speed) or compliant.friction_speed
 
 
 @kernel

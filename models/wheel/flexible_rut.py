@@ -134,7 +134,12 @@ def _largest(radius: float, width: float, soil: Soil, ring: Ring) -> float:
 
 
 @lru_cache(maxsize=16)
-def _table(radius: float, width: float, soil: Soil, ring: Ring) -> FloatArray:
+def table(radius: float, width: float, soil: Soil, ring: Ring) -> FloatArray:
+    """Fills the table of a wheel, shape (SIZE - LAST,); the arguments are those of `flexible_table.table`.
+
+    Raises:
+        NoEquilibriumError: The ring is too soft for this soil.
+    """
     gamma, most = soil.rebound, DEEPEST * radius
     deepest = _largest(radius, width, soil, ring)
     ruts = deepest * (np.arange(RUTS + 1) / RUTS) ** 2
@@ -165,15 +170,6 @@ def _table(radius: float, width: float, soil: Soil, ring: Ring) -> FloatArray:
     low, middle, high = (rows[:, i :: _SHARES.size] for i in range(_SHARES.size))
     terms = np.stack((middle, 0.5 * (high - low), 0.5 * (high + low) - middle), axis=1).reshape(_ROW, RUTS + 1)
     return np.concatenate(([deepest], extended(terms.T).ravel()))
-
-
-def table(radius: float, width: float, soil: Soil, ring: Ring) -> FloatArray:
-    """Fills the table of a wheel, shape (SIZE - LAST,); the arguments are those of `flexible_table.table`.
-
-    Raises:
-        NoEquilibriumError: The ring is too soft for this soil.
-    """
-    return _table(radius, width, soil, ring)
 
 
 @kernel

@@ -162,7 +162,7 @@ def _each_check(config: UncheckedConfig) -> Iterator[Problem]:
             continue
         said.add(key)
         if one.variant == "flexible":
-            yield Problem(key, str(one.grousers), f"0 with {variant} flexible", (variant,))
+            yield Problem(key, str(one.grousers), f"0 with {variant} flexible, whose ring has none", (variant,))
         if one.grousers % 2 or one.grousers == 2:
             yield Problem(key, str(one.grousers), "0, or an even number from 4 on")
 

@@ -75,6 +75,7 @@ def test_a_rim_too_soft_for_the_rover_is_named_before_a_run_is_armed():
         (("wheel.ring.bending_stiffness_Nm2=0",), "wheel.ring.bending_stiffness_Nm2"),
         (("wheel.ring.hub_stiffness_Npm=.inf",), "wheel.ring.hub_stiffness_Npm"),
         (("wheel.grousers=22",), "wheel.grousers"),
+        (("wheel.grousers=22", "wheel.grouser_thrust=true"), "wheel.grousers"),
         (
             ("soil.rut=remembered", "wheel.ring.hub_stiffness_Npm=2000", "wheel.ring.bending_stiffness_Nm2=0.05"),
             "soil.rut",
