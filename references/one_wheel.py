@@ -72,7 +72,7 @@ class WheelProperties:
         self.mass_kg = sum(body.mass for body in tree.bodies)
         self.turning = wheel.inertia[1] / (self.mass_kg * self.radius_m**2)
         law = make_law("kelvin_voigt", STIFFNESS, damping=damping)
-        tips = make_grousers([grousers[0]], [grousers[1]], 0.5 * np.pi) if grousers else None
+        tips = make_grousers([grousers], 0.5 * np.pi) if grousers else None
         held = make_profile_contact(rover, make_profile(corners, friction, 0.0), BRISTLES, grousers=tips)
         gravity = -GRAVITY_MPS2 * np.array((np.sin(pitch), 0.0, np.cos(pitch)))
         ground = make_compliant_ground(law, friction)

@@ -162,7 +162,7 @@ def _push_wheel(
     velocity, spin, heading = body_velocity(work, body), body_spin(work, body), cross(turned, up)
     level = max(math.sqrt(dot(heading, heading)), 1e-9)
     contact.vertical[wheel] = contact.sinkage[wheel] = contact.slip[wheel] = contact.pull[wheel] = 0.0
-    for which in range(POINTS if grousers.count[wheel] > 0 else 1):
+    for which in range(POINTS if grousers.number[wheel] > 0 else 1):
         row, arm = point_of(grousers, turned, ahead, up, wheel, radius, which)
         depth, stretch = -over - dot(up, arm), grousers.stretch[wheel, row]
         if depth <= 0.0:

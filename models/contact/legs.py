@@ -173,7 +173,7 @@ class Grousers(NamedTuple):
     """Grousers and rims of wheels on firm ground, and how far the friction of each of their points is stretched.
 
     Attributes:
-        count: (wheels,) of grousers, an even number; 0 of a smooth rim.
+        number: (wheels,) of grousers, an even number; 0 of a smooth rim.
         below: (wheels,) how far the rim lies below their tips [m].
         first: angle of grouser 0 on its wheel [rad], see `next_grouser`.
         stretch: (wheels, rows, 2) along two directions in the ground [m]. On a plane the rows are those of
@@ -181,17 +181,17 @@ class Grousers(NamedTuple):
         place: (4,) scratch, of one tip on a profile.
     """
 
-    count: IntArray
+    number: IntArray
     below: FloatArray
     first: float
     stretch: FloatArray
     place: FloatArray
 
 
-def make_grousers(count: Sequence[int], below: Sequence[float], first: float) -> Grousers:
-    """Allocate for wheels; see `Grousers`."""
-    stretch = np.zeros((len(count), max(POINTS, 2 * max(count)), 2))
-    return Grousers(np.array(count, np.int64), np.array(below, float), first, stretch, np.zeros(4))
+def make_grousers(each: Sequence[tuple[int, float]], first: float) -> Grousers:
+    """Allocate; `each` wheel's number of grousers and their height [m], `first` as in `Grousers`."""
+    number, below = np.array([one for one, _ in each], np.int64), np.array([height for _, height in each])
+    return Grousers(number, below, first, np.zeros((len(each), max(POINTS, 2 * int(number.max())), 2)), np.zeros(4))
 
 
 @kernel
@@ -199,9 +199,9 @@ def point_of(
     grousers: Grousers, turned: Direction, ahead: Direction, normal: Direction, wheel: int, radius: float, which: int
 ) -> tuple[int, Direction]:
     """Row of `stretch` and place from the wheel's centre [m] of a point that can touch a plane; the rim has RIM."""
-    if which == RIM or grousers.count[wheel] == 0:
+    if which == RIM or grousers.number[wheel] == 0:
         rim = radius - grousers.below[wheel]
         return RIM, (-rim * normal[0], -rim * normal[1], -rim * normal[2])
     towards = (-normal[0], -normal[1], -normal[2])
-    slot, _, arm = next_grouser(turned, ahead, towards, radius, grousers.count[wheel], grousers.first, which)
+    slot, _, arm = next_grouser(turned, ahead, towards, radius, grousers.number[wheel], grousers.first, which)
     return slot, arm

@@ -162,7 +162,7 @@ def _push_tips(
         return
     body, place = chain.wheel_body[wheel], grousers.place
     turned, ahead = axle(work, body), x_axis(chain, q, work, body)
-    down, count = cross(turned, ahead), grousers.count[wheel]
+    down, count = cross(turned, ahead), grousers.number[wheel]
     for grouser in range(count):
         at = grousers.first + grouser * 2.0 * np.pi / count
         c, s = chain.wheel_radius[wheel] * np.cos(at), chain.wheel_radius[wheel] * np.sin(at)

@@ -198,7 +198,7 @@ class GroundParameters:
         return make_hard_contacts(rover, profile, law=self.impacts.law)
 
     def _firm(self, rover: Rover) -> CompliantGround:
-        grousers = make_grousers(*zip(*self.grousers, strict=True), self.first_grouser) if self.grousers else None
+        grousers = make_grousers(self.grousers, self.first_grouser) if self.grousers else None
         if self.profile is None:
             return self.compliant._replace(bristles=self.bristles if self.holds else None, grousers=grousers)
         if self.bristles is None:
