@@ -84,7 +84,9 @@ class BeamRing:
         return csc_array(coo_array(entries, shape=(size, size)))
 
 
-def on_soil(ring: BeamRing, width: float, soil: Soil, sinkages: FloatArray, share: float) -> tuple[float, float, float]:
+def on_soil(
+    ring: BeamRing, width: float, soil: Soil, sinkages: FloatArray, share: float, before: float = 0.0
+) -> tuple[float, float, float]:
     """Presses the ring into soil, step by step, until pressure, shear and the beam's forces agree.
 
     Args:
@@ -93,6 +95,7 @@ def on_soil(ring: BeamRing, width: float, soil: Soil, sinkages: FloatArray, shar
         soil: The soil; a column that lies behind a deeper node relaxes from its depth, Petersen 2012 (5.28), (5.29).
         sinkages: Of the hub [m], rising; the last one counts.
         share: Of the shear strength friction angle and cohesion that is mobilised, -1 to 1.
+        before: Depth to which an earlier wheel has pressed each column [m].
 
     Returns:
         Vertical and horizontal resultant of the pressure [N], up and against the motion, and the largest depth [m].
@@ -106,7 +109,7 @@ def on_soil(ring: BeamRing, width: float, soil: Soil, sinkages: FloatArray, shar
 
     def pressed(moved: FloatArray, sinkage: float) -> tuple[FloatArray, FloatArray, float]:
         place = circle + moved.reshape(-1, 2)
-        depth, deepest, pressure = sinkage - ring.radius - place[:, 1], 0.0, np.zeros(touching.size)
+        depth, deepest, pressure = sinkage - ring.radius - place[:, 1], before, np.zeros(touching.size)
         for i, one in enumerate(depth):
             deepest = max(deepest, one)
             if deepest > 0.0:

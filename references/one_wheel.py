@@ -11,6 +11,7 @@ from models.actuators.drive import Drive
 from models.contact.compliant import make_compliant_ground
 from models.contact.friction import Bristles
 from models.contact.laws import make_law
+from models.contact.legs import make_grousers
 from models.contact.profile_contact import make_profile_contact
 from models.gravity import GRAVITY_MPS2
 from models.kernels.bound import BoundArguments
@@ -38,6 +39,9 @@ class WheelProperties:
         over_m: how far it is above the line.
         damping: of the ground [N s/m].
         drives: False: the wheel turns freely.
+        grousers: how many, and how high [m], of a wheel that stands on tips or rim; None: on a circle.
+        flat: True: level firm ground without a profile, in place of the line.
+        pitch: of the ground and all on it against gravity [rad], positive where it rises ahead.
 
     Attributes:
         radius_m: of the wheel.
@@ -55,6 +59,9 @@ class WheelProperties:
         over_m: float = 0.0,
         damping: float = 2e3,
         drives: bool = True,
+        grousers: tuple[int, float] | None = None,
+        flat: bool = False,
+        pitch: float = 0.0,
     ) -> None:
         tree = single_wheel().tree
         self._rover = rover = Rover(
@@ -65,9 +72,11 @@ class WheelProperties:
         self.mass_kg = sum(body.mass for body in tree.bodies)
         self.turning = wheel.inertia[1] / (self.mass_kg * self.radius_m**2)
         law = make_law("kelvin_voigt", STIFFNESS, damping=damping)
-        held = make_profile_contact(rover, make_profile(corners, friction, 0.0), BRISTLES)
-        gravity = np.array((0.0, 0.0, -GRAVITY_MPS2))
-        ground = make_compliant_ground(law, friction)._replace(profile=held)
+        tips = make_grousers([grousers], 0.5 * np.pi) if grousers else None
+        held = make_profile_contact(rover, make_profile(corners, friction, 0.0), BRISTLES, grousers=tips)
+        gravity = -GRAVITY_MPS2 * np.array((np.sin(pitch), 0.0, np.cos(pitch)))
+        ground = make_compliant_ground(law, friction)
+        ground = ground._replace(bristles=BRISTLES, grousers=tips) if flat else ground._replace(profile=held)
         self.state = make_vehicle_state(rover)
         self._vehicle = VehicleModel(rover.chain, None, _MOTOR, None, gravity, ground)
         self._scene = BoundArguments(Scene(self._vehicle, self.state))

@@ -171,7 +171,8 @@ Written by `python docs/reproduce/cyril.py`. The paper's text was at hand, its c
 mass ratio of 10, the speeds, and that the arm is like the SRMS; its numbers are in another paper. All else is assumed
 (`models.rover.space_arm`): a craft of {mass:g} kg, booms of {lengths[0]:g} and {lengths[1]:g} m with EI {EI[0]:g} and
 {EI[1]:g} N m^2 and {share:g} % damping, joints at {posture} rad, the payload a cube of {SIZE[0]:g} m. The craft is at
-rest before the contact. `models.impact.capture` has the impact, `models.rover.flexible` the booms, one mode each.
+rest before the contact. `models.impact.capture` has the impact, `models.rover.flexible` the booms, one mode each
+(`rover.space_arm.upper_modes`).
 
 | where | quoted | ours | difference | why |
 |---|---|---|---|---|

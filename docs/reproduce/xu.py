@@ -310,7 +310,7 @@ def page_of(rows: Sequence[Row], cost: Sequence[str]) -> str:
     table = "\n".join(f"| {' | '.join(row[:5])} |" for row in rows)
     return f"""# Xu 2021: rover, wheel, contact and recursion, reproduced
 
-Written by `python docs/reproduce/xu.py`. The paper's text was at hand, its curves were not: what is quoted is its
+Written by `python docs/reproduce/xu.py`. Its curves were not at hand: what is quoted is its
 prose. Printed are body and wheel (127 kg with 40 kg m^2, 3.674 kg with 2 kg m^2 about each axis), gravity (3.72
 m/s^2), 500 steps of 10 ms and the start. Sizes, soil, ground, the arc (radius 2.5 m, to port) and the gains are
 assumptions, those of the config `sim_xu`; steers are held by servos, main arms are locked and secondary arms turn
@@ -333,12 +333,13 @@ printed also allocate.
 - (24) needs k_1 + k_2 b with k_2 frictional: Table 2 has the names of both the other way round. (25) needs 1 - s.
   (28), (30) follow from (26) exactly. (31) divides the torque by r, which leaves the compaction out: the horizontal
   resultant is used. In (32) b is too much in c b A.
-- A wheel of 3.674 kg has no 2 kg m^2 (radius of gyration 0.74 m). Kept as printed.
+- A wheel of 3.674 kg has no 2 kg m^2 (radius of gyration 0.74 m).
 - His wheel drives; other motion is [ours](../explanation/wheel.md#xus-wheel-on-a-rover).
 
 ## What cannot be reproduced
-The curves of Figs. 9-14, the path over the ground of Fig. 7, the ground around the start (200, 200, 0), solar wings,
-antenna and mast (their masses are not printed), and his time per step are not known.
+The curves of Figs. 9-14, the path over the ground of Fig. 7, the ground around the start (200, 200, 0), the masses of
+solar wings, antenna and mast, and his time per step are not known. With masses in `rover.xu` these parts are there, and
+25 joints are independent.
 """
 
 

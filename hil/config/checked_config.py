@@ -287,6 +287,11 @@ def require_possible(config: Config, source: str) -> Config:
 
         if problems := scan_problems(config):
             raise ConfigError(source, problems)
+    if config.soil.rut == "remembered" and any(wheel.variant == "flexible" for wheel in config.wheels.values()):
+        from hil.config.scan_checks import rim_problems  # imports kernels, which other configs do not need
+
+        if problems := rim_problems(config):
+            raise ConfigError(source, problems)
     if config.layout.controls_loads:
         from hil.config.scan_checks import limit_problems  # imports kernels, which other configs do not need
 

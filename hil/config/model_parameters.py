@@ -82,7 +82,13 @@ def nominal_rig(config: UncheckedConfig) -> RigParameters:
     return RigParameters(
         rover=rover,
         grouser_heights=tuple(one.tips_m for one in wheels.values()),
-        ground=_ground(config.ground, config.soil, wheels),
+        ground=replace(
+            _ground(config.ground, config.soil, wheels),
+            grousers=tuple((one.grousers, one.tips_m) for one in wheels.values()) if config.wheel.grouser_rim else (),
+            first_grouser=math.radians(
+                90.0 - config.section.obstacle * config.trial.angle_deg - config.wheel.grouser_offset_deg
+            ),
+        ),
         launch_speed=config.trial.speed_mps if config.ground.glides and not config.section.captures else 0.0,
         obstacle=_obstacle(config.obstacle, config.trial.angle_deg, rover.tree().wheels, front, config.wheel)
         if config.section.obstacle

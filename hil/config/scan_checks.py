@@ -1,4 +1,4 @@
-"""Loads at rest and the scan of a config against its rover."""
+"""Loads at rest, soft rims and the scan of a config against its rover."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from models.statics import NoSteadyStateError, RoverStatics, SteadyRover
 from models.terrain import HeightMap
 from models.terrain.mesh import TriangleMesh
 from models.terrain.surface import beyond_edge, uneven_ground
+from models.wheel.flexible_ring import NoEquilibriumError
 
 
 def resting_loads_N(nominal: RigParameters) -> tuple[float, ...]:
@@ -28,6 +29,17 @@ def resting_loads_N(nominal: RigParameters) -> tuple[float, ...]:
     """
     rover, vehicle, _ = nominal.held.assemble()
     return tuple(SteadyRover(rover, vehicle, 0.0).at().load.tolist())
+
+
+def rim_problems(config: UncheckedConfig) -> list[Problem]:
+    """A rim that is too soft for ruts, of flexible wheels on soil that remembers them."""
+    ground = nominal_rig(config).ground
+    try:
+        for mount in config.rover_parameters().tree().wheels:
+            ground.wheel_of(mount)
+    except NoEquilibriumError as error:
+        return [Problem("soil.rut", config.soil.rut, f"fresh, or a stiffer rim: {error}", ("wheel.ring",))]
+    return []
 
 
 def limit_problems(config: UncheckedConfig) -> list[Problem]:

@@ -220,15 +220,15 @@ def _at(
     torque = {}
     if "cylinder_torque_Nm" in names:
         torque = dict(zip(layout.joints, row["cylinder_torque_Nm"].tolist(), strict=True))
-    servos = [servo.joint for servo in nominal.servos]
+    held = [*(servo.joint for servo in nominal.servos), *rover.sprung]
     standing = stand(
         rover,
         q,
         normals,
         gravity=(0.0, 0.0, -nominal.ground.gravity),
         pull=pull,
-        held=servos,
-        torque={name: value for name, value in torque.items() if name not in servos},
+        held=held,
+        torque={name: value for name, value in torque.items() if name not in held},
     ).only(bears)
     try:
         margin = math.degrees(stability_margin(standing))

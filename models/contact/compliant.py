@@ -8,14 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from models.checks import Range, problem, refuse
+from models.contact.contact_points import POINTS
 from models.contact.friction import Bristles, hold_contact, slide_contact
 from models.contact.laws import HERTZ, KELVIN_VOIGT, VISCO_ELASTIC, Law, law_problems, press
+from models.contact.legs import Grousers, point_of
 from models.contact.profile_contact import ProfileContact
 from models.contact.rim import rim_contact
 from models.contact.wheel_slots import GroundContact
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Workspace
-from models.rover.points import Direction, axle, body_position, body_spin, body_velocity
+from models.rover.points import Direction, axle, body_position, body_spin, body_velocity, cross, dot, x_axis
 from models.rover.reduction import Chain
 from models.terrain.given_contacts import DAMPING, FRICTION, SHARE, GivenContacts, find_planes, over_plane
 from models.terrain.surface import Terrain, axes, contact_plane, from_ground, to_ground
@@ -33,6 +35,8 @@ class CompliantGround(NamedTuple):
             step is compiled.
         bristles: of friction that holds, or None: a wheel that friction alone holds creeps. Also chosen then; their
             stretch is `GroundContact.shear`, along the ground's axes.
+        grousers: on whose tips, or the rim between them, a wheel stands, or None: on a circle through the tips. Also
+            chosen then.
     """
 
     law: Law
@@ -40,6 +44,7 @@ class CompliantGround(NamedTuple):
     friction_speed: float
     profile: ProfileContact | None = None
     bristles: Bristles | None = None
+    grousers: Grousers | None = None
 
 
 def make_compliant_ground(
@@ -77,7 +82,7 @@ def push_compliant_ground(
     """Add the ground's force on one wheel to work.rhs and its damping to work.mass_matrix; see `push_plane`."""
     if terrain is None:
         over, normal = contact_plane(terrain, body_position(q, work, chain.wheel_body[wheel]), wheel)
-        push_plane(chain, compliant, terrain, over, normal, wheel, dt, contact, work)
+        _push_wheel(compliant.grousers, chain, compliant, terrain, q, over, normal, wheel, dt, contact, work)
     else:
         _push_terrain(terrain.given, chain, compliant, terrain, q, wheel, dt, contact, work)
 
@@ -97,7 +102,7 @@ def _push_terrain(
     place = body_position(q, work, chain.wheel_body[wheel])
     if given is None:  # decided at compile time
         over, normal = contact_plane(terrain, place, wheel)
-        push_plane(chain, compliant, terrain, over, normal, wheel, dt, contact, work)
+        _push_wheel(compliant.grousers, chain, compliant, terrain, q, over, normal, wheel, dt, contact, work)
         return
     # every contact has its plane, and may have its own friction and damping
     find_planes(given, wheel, place, chain.wheel_radius[wheel])
@@ -130,7 +135,53 @@ def _with_own(compliant: CompliantGround, friction: float, damping: float, share
     if math.isnan(friction):
         friction = compliant.friction
     own = Law(code, share * law.stiffness, law.exponent, law.restitution, share * damping)
-    return CompliantGround(own, friction, compliant.friction_speed, None, None)  # numba fills in no defaults
+    return CompliantGround(own, friction, compliant.friction_speed, None, None, None)  # numba fills in no defaults
+
+
+@kernel
+def _push_wheel(
+    grousers: Grousers | None,
+    chain: Chain,
+    compliant: CompliantGround,
+    terrain: Terrain,
+    q: FloatArray,
+    over: float,
+    normal: Direction,
+    wheel: int,
+    dt: float,
+    contact: GroundContact,
+    work: Workspace,
+) -> None:
+    """`push_plane`, of a wheel with grousers at each of its points: two tips, and the rim below them."""
+    if grousers is None:  # decided at compile time
+        push_plane(chain, compliant, terrain, over, normal, wheel, dt, contact, work)
+        return
+    body, radius = chain.wheel_body[wheel], chain.wheel_radius[wheel]
+    first, second, up = axes(terrain, normal)
+    turned, ahead = axle(work, body), x_axis(chain, q, work, body)
+    velocity, spin, heading = body_velocity(work, body), body_spin(work, body), cross(turned, up)
+    level = max(math.sqrt(dot(heading, heading)), 1e-9)
+    contact.vertical[wheel] = contact.sinkage[wheel] = contact.slip[wheel] = contact.pull[wheel] = 0.0
+    for which in range(POINTS if grousers.number[wheel] > 0 else 1):
+        row, arm = point_of(grousers, turned, ahead, up, wheel, radius, which)
+        depth, stretch = -over - dot(up, arm), grousers.stretch[wheel, row]
+        if depth <= 0.0:
+            stretch[:] = 0.0
+            continue
+        turning = cross(spin, arm)
+        speed = (velocity[0] + turning[0], velocity[1] + turning[1], velocity[2] + turning[2])
+        force = press(chain, compliant.law, up, body, arm, depth, dot(up, speed), dt, work)
+        along = dot(heading, first) / level, dot(heading, second) / level
+        sliding = dot(first, speed), dot(second, speed)
+        contact.pull[wheel] += _pull(
+            compliant.bristles, chain, compliant, (first, second, up), body, arm, sliding, along, force, dt, stretch,
+            work,
+        )  # fmt: skip
+        contact.vertical[wheel] += force
+        contact.sinkage[wheel] = max(contact.sinkage[wheel], depth)
+    if contact.sinkage[wheel] > 0.0:
+        rolling, forward = radius * dot(spin, turned), dot(heading, velocity) / level
+        contact.slip[wheel] = (rolling - forward) / max(abs(rolling), abs(forward), compliant.friction_speed)
 
 
 @kernel

@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from models.contact.linear_stresses import LinearStresses, push_linear
-from models.contact.ruts import Regions, Ruts, resultant_by_place
+from models.contact.ruts import Regions, Ruts, flexible_by_place, resultant_by_place
 from models.contact.wheel_slots import (
     BULLDOZING,
     COSINE,
@@ -33,7 +33,7 @@ from models.rover.factor import add_damping_both_ways, add_scaled
 from models.rover.points import body_position, cross, dot, spread_wrench, to_base, vector
 from models.rover.reduction import Chain
 from models.terrain.surface import Terrain, contact_plane
-from models.wheel.kernels import SLIP_MODULUS, flexible_resultant
+from models.wheel.kernels import SLIP_MODULUS
 from models.wheel.packed import FLEXIBLE, VARIANT, XU
 from models.wheel.traction import against_travel, fading, modulus_factor, shear_soil, slip_and_slide
 
@@ -50,7 +50,8 @@ class Ground(NamedTuple):
             stay defined at rest.
         shear_displacement: [m] by which the soil is sheared when traction is at its limit; what holds a standing wheel.
         shear_damping: [s] retardation time of the shearing soil.
-        ruts: memory of compacted soil for the wheels that come later, variant "exact" only; None: all soil is fresh.
+        ruts: memory of compacted soil for the wheels that come later, variants "exact" and "flexible" only; None: all
+            soil is fresh.
         regions: of other soil; None: it is the same everywhere.
         linear: the whole wheel of the variant "xu", with its shear and lateral force; None: traction is (4.30)'s.
         each: (wheels, numbers) those of every wheel, where wheels differ; None: `wheel` is that of all.
@@ -241,8 +242,10 @@ def _press_row(
 ) -> None:
     out = contact.scratch[wheel]
     if own[VARIANT] == FLEXIBLE:
-        share = _share_ahead(ground, contact.shear[wheel, 0], out[FORWARD])
-        normal, cosine, sine, out[LIMIT] = flexible_resultant(own, contact.sinkage[wheel], share)
+        share = share_ahead(ground, contact.shear[wheel, 0], out[FORWARD])
+        normal, cosine, sine, out[LIMIT] = flexible_by_place(
+            chain, ground.ruts, own, q, wheel, share, contact.sinkage[wheel], work
+        )
     else:
         normal, cosine, sine, out[LIMIT], pushed = resultant_by_place(
             chain, ground.ruts, ground.slip_speed, own, ground.regions, q, wheel, dt, contact, work
@@ -253,7 +256,7 @@ def _press_row(
 
 
 @kernel
-def _share_ahead(ground: Ground, sheared: float, forward: float) -> float:
+def share_ahead(ground: Ground, sheared: float, forward: float) -> float:
     """Tangential force of the last step over its limit, in the direction of travel: what deflects a flexible wheel.
 
     As `against_travel`, it fades at rest, where a shape has no front.

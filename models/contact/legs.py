@@ -8,13 +8,16 @@ stiffness of the plate.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 
-from models.contact.contact_points import DEPTH, ONSET_RATE, RATE
+from models.contact.contact_points import DEPTH, ONSET_RATE, POINTS, RATE, RIM
 from models.contact.laws import Law, law_force
-from models.kernels.compiled import FloatArray, kernel
+from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.dynamics import Workspace
-from models.rover.points import axle, x_axis
+from models.rover.points import Direction, axle, cross, dot, x_axis
 from models.rover.reduction import Chain
 from models.terrain.surface import Stand, into
 
@@ -134,15 +137,71 @@ def grouser_tip(
         arm: from the wheel's centre to the tip [m], in the axes of the plate's ground.
     """
     body = chain.wheel_body[wheel]
-    ax, ay, az = into(stand, wheel, axle(work, body))
-    # the wheel's x axis and, a quarter turn of forward spin on, the direction that leads down in front
-    ex, ey, ez = into(stand, wheel, x_axis(chain, q, work, body))
-    dx, dy, dz = ay * ez - az * ey, az * ex - ax * ez, ax * ey - ay * ex
-    sine, cosine = np.sin(angle), np.cos(angle)
-    line = np.arctan2(sine * dx - cosine * dz, sine * ex - cosine * ez)
-    pitch = 2.0 * np.pi / count
+    turned = into(stand, wheel, axle(work, body))
+    ahead = into(stand, wheel, x_axis(chain, q, work, body))
     first = 0.5 * np.pi - angle - offset  # of grouser 0 on the wheel
+    return next_grouser(turned, ahead, (np.sin(angle), 0.0, -np.cos(angle)), radius, count, first, which)
+
+
+@kernel
+def next_grouser(
+    turned: Direction, ahead: Direction, towards: Direction, radius: float, count: int, first: float, which: int
+) -> tuple[int, float, Direction]:
+    """The grouser next to a contact line; `which` and what is returned as in `grouser_tip`, in any axes.
+
+    Args:
+        turned: the wheel's axle, unit vector.
+        ahead: its x axis.
+        towards: from its centre along the contact line, unit vector.
+        radius: of the tips [m].
+        count: grousers on the wheel, even.
+        first: angle of grouser 0 on the wheel, from its x axis in the sense of forward spin [rad].
+        which: 0 or 1.
+    """
+    # a quarter turn of forward spin on from the wheel's x axis, the direction that leads down in front
+    down = cross(turned, ahead)
+    line = np.arctan2(dot(towards, down), dot(towards, ahead))
+    pitch = 2.0 * np.pi / count
     index = int(np.floor((line - first) / pitch)) + which
     at = first + index * pitch
     c, s = radius * np.cos(at), radius * np.sin(at)
-    return index & 1, line - at, (c * ex + s * dx, c * ey + s * dy, c * ez + s * dz)
+    arm = c * ahead[0] + s * down[0], c * ahead[1] + s * down[1], c * ahead[2] + s * down[2]
+    return index & 1, line - at, arm
+
+
+class Grousers(NamedTuple):
+    """Grousers and rims of wheels on firm ground, and how far the friction of each of their points is stretched.
+
+    Attributes:
+        number: (wheels,) of grousers, an even number; 0 of a smooth rim.
+        below: (wheels,) how far the rim lies below their tips [m].
+        first: angle of grouser 0 on its wheel [rad], see `next_grouser`.
+        stretch: (wheels, rows, 2) along two directions in the ground [m]. On a plane the rows are those of
+            `models.contact.contact_points`, two tips and the rim; on a profile two for each grouser, by the face.
+        place: (4,) scratch, of one tip on a profile.
+    """
+
+    number: IntArray
+    below: FloatArray
+    first: float
+    stretch: FloatArray
+    place: FloatArray
+
+
+def make_grousers(each: Sequence[tuple[int, float]], first: float) -> Grousers:
+    """Allocate; `each` wheel's number of grousers and their height [m], `first` as in `Grousers`."""
+    number, below = np.array([one for one, _ in each], np.int64), np.array([height for _, height in each])
+    return Grousers(number, below, first, np.zeros((len(each), max(POINTS, 2 * int(number.max())), 2)), np.zeros(4))
+
+
+@kernel
+def point_of(
+    grousers: Grousers, turned: Direction, ahead: Direction, normal: Direction, wheel: int, radius: float, which: int
+) -> tuple[int, Direction]:
+    """Row of `stretch` and place from the wheel's centre [m] of a point that can touch a plane; the rim has RIM."""
+    if which == RIM or grousers.number[wheel] == 0:
+        rim = radius - grousers.below[wheel]
+        return RIM, (-rim * normal[0], -rim * normal[1], -rim * normal[2])
+    towards = (-normal[0], -normal[1], -normal[2])
+    slot, _, arm = next_grouser(turned, ahead, towards, radius, grousers.number[wheel], grousers.first, which)
+    return slot, arm

@@ -13,14 +13,15 @@ import numpy as np
 from models.checks import refuse
 from models.contact.friction import Bristles, hold_contact
 from models.contact.laws import Law, press
+from models.contact.legs import Grousers
 from models.contact.obstacle import ObstacleContact
-from models.contact.wheel_slots import GroundContact
+from models.contact.wheel_slots import LARGEST, GroundContact
 from models.kernels.compiled import FloatArray, IntArray, kernel
 from models.rover.dynamics import Workspace
-from models.rover.points import Direction, axle, body_position, body_spin, body_velocity, cross, dot
+from models.rover.points import Direction, axle, body_position, body_spin, body_velocity, cross, dot, x_axis
 from models.rover.reduction import Chain
 from models.rover.rover import Rover
-from models.terrain.profile import COLUMNS, FACE, GAP, MOST_TOUCHED, NORMAL_X, NORMAL_Z, Profile, touched
+from models.terrain.profile import COLUMNS, FACE, GAP, MOST_TOUCHED, NORMAL_X, NORMAL_Z, Profile, depth_inside, touched
 
 NOWHERE = -1
 _AT_EDGE_M = 1e-9  # rounding of a place at an edge
@@ -61,6 +62,8 @@ class ProfileContact(NamedTuple):
         face_before: (2, MOST_TOUCHED) scratch.
         sensed: the plate on force sensors, or None. It is chosen when a step is compiled.
         in_soil: whether it stands in soil, whose forces on the wheels of the same step are noted before.
+        grousers: on whose tips, or the rim between them, a wheel stands, or None: on a circle through the tips. It is
+            chosen when a step is compiled, too.
     """
 
     profile: Profile
@@ -72,6 +75,7 @@ class ProfileContact(NamedTuple):
     face_before: IntArray
     sensed: SensedFace | None = None
     in_soil: bool = False
+    grousers: Grousers | None = None
 
 
 def make_profile_contact(
@@ -80,6 +84,7 @@ def make_profile_contact(
     bristles: Bristles,
     sensed: SensedFace | None = None,
     in_soil: bool = False,
+    grousers: Grousers | None = None,
 ) -> ProfileContact:
     """Allocate for a rover; raises ValueError: its rims are not straight."""
     crowned = rover.chain.crown is not None
@@ -89,7 +94,7 @@ def make_profile_contact(
     return ProfileContact(
         profile, bristles, np.zeros((MOST_TOUCHED, COLUMNS)), face,
         np.zeros((wheels, MOST_TOUCHED, 2)), np.zeros((MOST_TOUCHED, 2)),
-        np.zeros((2, MOST_TOUCHED), np.int64), sensed, in_soil,
+        np.zeros((2, MOST_TOUCHED), np.int64), sensed, in_soil, grousers,
     )  # fmt: skip
 
 
@@ -111,35 +116,115 @@ def push_on_profile(
     Readings: the upward and the forward part of all forces on the wheel, friction included; the depth is that of the
     deepest contact, the slip that of the contact with the largest normal force.
     """
-    body, radius = chain.wheel_body[wheel], chain.wheel_radius[wheel]
+    body = chain.wheel_body[wheel]
+    radius = _rim(hard.grousers, chain, wheel)
     x, y, z = body_position(q, work, body)
     count = touched(hard.profile, x, z, radius, 0.0, hard.place)
     _follow(hard, wheel, count)
     if not hard.in_soil:
         contact.vertical[wheel] = contact.pull[wheel] = contact.slip[wheel] = contact.sinkage[wheel] = 0.0
-    velocity, spin = body_velocity(work, body), body_spin(work, body)
-    rolling, largest = radius * dot(spin, axle(work, body)), contact.vertical[wheel]
+    contact.scratch[wheel, LARGEST] = contact.vertical[wheel]
     for i in range(count):
         depth, nx, nz = -hard.place[i, GAP], hard.place[i, NORMAL_X], hard.place[i, NORMAL_Z]
-        normal = (nx, 0.0, nz)
-        rising = dot(velocity, normal)
-        force = press(chain, law, normal, body, (0.0, 0.0, 0.0), depth, rising, dt, work)
-        arm = (-radius * nx, 0.0, -radius * nz)
-        turning = cross(spin, arm)
-        ahead = nz * (velocity[0] + turning[0]) - nx * (velocity[2] + turning[2])
-        limit = hard.profile.friction[int(hard.place[i, FACE])] * force
-        held, _ = hold_contact(
-            chain, hard.bristles, hard.stretch[wheel, i], body, ((nz, 0.0, -nx), (0.0, 1.0, 0.0)), arm,
-            (ahead, velocity[1] + turning[1]), limit, dt, work,
+        spot = (x - nx * (radius - depth), y, z - nz * (radius - depth))
+        arm, through = (-radius * nx, 0.0, -radius * nz), (0.0, 0.0, 0.0)
+        _push_at(
+            chain, law, hard, hard.place[i], spot, arm, through, hard.stretch[wheel, i], wheel, dt, contact, sensors,
+            work,
         )  # fmt: skip
-        contact.vertical[wheel] += nz * force + nx * held
-        contact.pull[wheel] += nx * force - nz * held
-        contact.sinkage[wheel] = max(contact.sinkage[wheel], depth)
-        push = (nx * force - nz * held, nz * force + nx * held)
-        _bear(hard.sensed, hard, wheel, i, (x - nx * (radius - depth), y, z - nz * (radius - depth)), push, sensors)
-        if force > largest:
-            largest, forward = force, nz * velocity[0] - nx * velocity[2]
-            contact.slip[wheel] = (rolling - forward) / max(abs(rolling), abs(forward), _slowest(hard, limit))
+    _push_tips(hard.grousers, chain, law, hard, q, (x, y, z), wheel, dt, contact, sensors, work)
+
+
+@kernel
+def _rim(grousers: Grousers | None, chain: Chain, wheel: int) -> float:
+    """Radius of the circle that touches the profile [m]."""
+    if grousers is None:  # decided at compile time
+        return float(chain.wheel_radius[wheel])
+    return float(chain.wheel_radius[wheel] - grousers.below[wheel])
+
+
+@kernel
+def _push_tips(
+    grousers: Grousers | None,
+    chain: Chain,
+    law: Law,
+    hard: ProfileContact,
+    q: FloatArray,
+    centre: Direction,
+    wheel: int,
+    dt: float,
+    contact: GroundContact,
+    sensors: ObstacleContact,
+    work: Workspace,
+) -> None:
+    """Add the forces on the tips of a wheel's grousers; their flanks touch nothing."""
+    if grousers is None:
+        return
+    body, place = chain.wheel_body[wheel], grousers.place
+    turned, ahead = axle(work, body), x_axis(chain, q, work, body)
+    down, count = cross(turned, ahead), grousers.number[wheel]
+    for grouser in range(count):
+        at = grousers.first + grouser * 2.0 * np.pi / count
+        c, s = chain.wheel_radius[wheel] * np.cos(at), chain.wheel_radius[wheel] * np.sin(at)
+        arm = (c * ahead[0] + s * down[0], c * ahead[1] + s * down[1], c * ahead[2] + s * down[2])
+        touching = 0
+        for face in range(hard.profile.length.size):
+            x, z = centre[0] + arm[0], centre[2] + arm[2]
+            depth = depth_inside(hard.profile, face, x, z)
+            if depth <= 0.0:
+                continue
+            touching |= 1 << (face & 1)
+            place[GAP], place[FACE] = -depth, float(face)
+            nx, nz = -hard.profile.along[face, 1], hard.profile.along[face, 0]
+            place[NORMAL_X], place[NORMAL_Z] = nx, nz
+            spot = (x + nx * depth, centre[1], z + nz * depth)
+            stretch = grousers.stretch[wheel, 2 * grouser + (face & 1)]
+            _push_at(chain, law, hard, place, spot, arm, arm, stretch, wheel, dt, contact, sensors, work)
+        for parity in range(2):
+            if touching & (1 << parity) == 0:
+                grousers.stretch[wheel, 2 * grouser + parity, :] = 0.0
+
+
+@kernel
+def _push_at(
+    chain: Chain,
+    law: Law,
+    hard: ProfileContact,
+    place: FloatArray,
+    spot: Direction,
+    arm: Direction,
+    through: Direction,
+    stretch: FloatArray,
+    wheel: int,
+    dt: float,
+    contact: GroundContact,
+    sensors: ObstacleContact,
+    work: Workspace,
+) -> None:
+    """Add the force at a place of the profile: friction at `arm` from the centre, the normal force at `through` [m]."""
+    body = chain.wheel_body[wheel]
+    depth, nx, nz = -place[GAP], place[NORMAL_X], place[NORMAL_Z]
+    normal, velocity, spin = (nx, 0.0, nz), body_velocity(work, body), body_spin(work, body)
+    rising = dot(velocity, normal)
+    turning = cross(spin, arm)
+    if through[0] != 0.0 or through[2] != 0.0:
+        rising += dot(turning, normal)
+    force = press(chain, law, normal, body, through, depth, rising, dt, work)
+    ahead = nz * (velocity[0] + turning[0]) - nx * (velocity[2] + turning[2])
+    limit = hard.profile.friction[int(place[FACE])] * force
+    held, _ = hold_contact(
+        chain, hard.bristles, stretch, body, ((nz, 0.0, -nx), (0.0, 1.0, 0.0)), arm,
+        (ahead, velocity[1] + turning[1]), limit, dt, work,
+    )  # fmt: skip
+    contact.vertical[wheel] += nz * force + nx * held
+    contact.pull[wheel] += nx * force - nz * held
+    contact.sinkage[wheel] = max(contact.sinkage[wheel], depth)
+    push = (nx * force - nz * held, nz * force + nx * held)
+    _bear(hard.sensed, hard, wheel, place, spot, push, sensors)
+    if force > contact.scratch[wheel, LARGEST]:
+        contact.scratch[wheel, LARGEST], forward = force, nz * velocity[0] - nx * velocity[2]
+        rolling = chain.wheel_radius[wheel] * dot(spin, axle(work, body))
+        contact.slip[wheel] = (rolling - forward) / max(abs(rolling), abs(forward), _slowest(hard, limit))
 
 
 @kernel
@@ -156,7 +241,7 @@ def _bear(
     sensed: SensedFace | None,
     hard: ProfileContact,
     wheel: int,
-    which: int,
+    touched_at: FloatArray,
     place: Direction,
     push: tuple[float, float],
     sensors: ObstacleContact,
@@ -167,13 +252,10 @@ def _bear(
     """
     if sensed is None or sensed.under[wheel] == 0:
         return
-    profile, face, row = hard.profile, int(hard.place[which, FACE]), sensors.force.size - 1
+    profile, face, row = hard.profile, int(touched_at[FACE]), sensors.force.size - 1
     tx, tz = profile.along[sensed.face, 0], profile.along[sensed.face, 1]
     if face == sensed.face - 1:  # its edge, at which the plate begins, has its number
-        if (
-            hard.place[which, NORMAL_X] == -profile.along[face, 1]
-            and hard.place[which, NORMAL_Z] == profile.along[face, 0]
-        ):
+        if touched_at[NORMAL_X] == -profile.along[face, 1] and touched_at[NORMAL_Z] == profile.along[face, 0]:
             return
     elif face != sensed.face:
         return
@@ -187,7 +269,7 @@ def _bear(
         sensors.point[row, 1] = (before * sensors.point[row, 1] + force * up) / total
     sensors.force[row] = total
     sensors.drag[row] -= tx * push[0] + tz * push[1]
-    sensors.gap[row] = min(sensors.gap[row], hard.place[which, GAP])
+    sensors.gap[row] = min(sensors.gap[row], touched_at[GAP])
 
 
 @kernel

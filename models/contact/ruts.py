@@ -30,8 +30,8 @@ from models.rover.dynamics import Workspace
 from models.rover.points import body_position
 from models.rover.reduction import Chain
 from models.rover.rover import Rover
-from models.wheel import Soil, rut
-from models.wheel.kernels import SLIP_MODULUS, bulldozing, resultant
+from models.wheel import Soil, flexible_rut, rut
+from models.wheel.kernels import SLIP_MODULUS, bulldozing, flexible_resultant, resultant
 from models.wheel.packed import DIGGING
 from models.wheel.shear_law import dug_after, on_dug
 from models.wheel.traction import slip_and_slide
@@ -401,3 +401,24 @@ def _resultant(
     if own[DIGGING] > 0.0:
         normal, limit = on_dug(own, dug, normal, limit)
     return normal, cosine, sine, limit, bulldozing(own, deep)
+
+
+@kernel
+def flexible_by_place(
+    chain: Chain,
+    ruts: Ruts | None,
+    own: FloatArray,
+    q: FloatArray,
+    wheel: int,
+    share: float,
+    sinkage: float,
+    work: Workspace,
+) -> tuple[float, float, float, float]:
+    """models.wheel.kernels.flexible_resultant on fresh soil, models.wheel.flexible_rut.resultant in ruts."""
+    if ruts is None:  # decided at compile time
+        return flexible_resultant(own, sinkage, share)
+    x, y, _ = body_position(q, work, chain.wheel_body[wheel])
+    before = deepest_before(ruts, x, y)
+    normal, cosine, sine, limit, pressed = flexible_rut.resultant(own, sinkage, before, share)
+    leave(ruts, wheel, x, y, pressed, 0.0)
+    return normal, cosine, sine, limit

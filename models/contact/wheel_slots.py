@@ -15,7 +15,8 @@ TRACTION, SIDE, DAMPING = 14, 15, 16  # forces [N], and their slope over speed t
 UP = 17  # unit vector, the ground's normal; not kept for level ground
 MODULUS = 20  # slip modulus of the soils under the wheel; kept only where the ground has regions
 BULLDOZING = 21  # resistance of soil pushed ahead [N], against the heading
-SCRATCH = 22
+LARGEST = 22  # normal force of a wheel's contacts with a profile [N]
+SCRATCH = 23
 DUG = 2  # of a row of `GroundContact.shear`, after the displacements ahead and to the left
 # Where slip changes to sliding speed [m/s]: no larger, or a standing wheel would lose its shear displacement.
 SLOWEST = 1e-12

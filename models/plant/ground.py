@@ -13,6 +13,7 @@ from models.contact.compliant import CompliantGround
 from models.contact.constraints import RigidGround, make_rigid_ground
 from models.contact.friction import Bristles
 from models.contact.ground import Ground
+from models.contact.legs import make_grousers
 from models.contact.linear_stresses import LinearStresses
 from models.contact.nonsmooth import HardContacts, make_hard_contacts
 from models.contact.profile_contact import SensedFace, make_profile_contact
@@ -97,7 +98,7 @@ class GroundParameters:
         wheel: the wheel-soil model of all wheels but those of `own_wheels`.
         soil_damping: [s/m], see models.contact.ground.
         slip_speed, shear_displacement, shear_damping: [m/s], [m], [s], see models.contact.ground.
-        ruts: whether soil keeps the ruts of wheels that have passed; variant "exact" only.
+        ruts: whether soil keeps the ruts of wheels that have passed; variants "exact" and flexible only.
         compliant: firm ground, see models.contact.compliant.
         rolling: whether wheels roll on rigid ground without slip; if not, it has no friction.
         pitch: of the slope [rad], positive where the ground rises ahead; see models.terrain.slope_of.
@@ -114,6 +115,9 @@ class GroundParameters:
         regions: of other soil, kind soil; not with ruts, and not under flexible wheels.
         gravity: downwards [m/s^2].
         own_wheels: by name of a wheel, the model of those that differ.
+        grousers: of each wheel, how many and how high [m], where it stands on tips or rim, kind firm and on a profile;
+            empty: on a circle through the tips.
+        first_grouser: angle of grouser 0 on its wheel [rad], see models.contact.legs.next_grouser.
     """
 
     kind: MessageKind
@@ -139,6 +143,8 @@ class GroundParameters:
     bristles: Bristles | None = None
     holds: bool = False
     plate: SensedPlate | None = None
+    grousers: tuple[tuple[int, float], ...] = ()
+    first_grouser: float = 0.0
 
     def terrain_under(self, wheels: int) -> Terrain:
         """Shape of this ground, with the contacts of so many wheels where it is a mesh; raises as `terrain` does."""
@@ -194,15 +200,16 @@ class GroundParameters:
         return make_hard_contacts(rover, profile, law=self.impacts.law)
 
     def _firm(self, rover: Rover) -> CompliantGround:
+        grousers = make_grousers(self.grousers, self.first_grouser) if self.grousers else None
         if self.profile is None:
-            return self.compliant._replace(bristles=self.bristles if self.holds else None)
+            return self.compliant._replace(bristles=self.bristles if self.holds else None, grousers=grousers)
         if self.bristles is None:
             raise ValueError("ground: bristles is None, allowed with a profile: those of its friction")
         in_soil = self.kind == "soil"
         if not in_soil or self.relief is None:
             self._stands_alone()
         sensed = self.sensed_under(rover)
-        held = make_profile_contact(rover, self.profile, self.bristles, sensed, in_soil)
+        held = make_profile_contact(rover, self.profile, self.bristles, sensed, in_soil, grousers)
         return self.compliant._replace(profile=held)
 
     def sensed_under(self, rover: Rover) -> SensedFace | None:
@@ -247,7 +254,7 @@ class GroundParameters:
             return RigidWheel(mount.radius, mount.width, soil, variant)
         if ring is None:
             raise ValueError(f"ring of wheel {mount.name} is None, allowed with variant 'flexible': a Ring")
-        return FlexibleWheel(mount.radius, mount.width, soil, ring)
+        return FlexibleWheel(mount.radius, mount.width, soil, ring, self.ruts)
 
     def _soil(self, rover: Rover) -> Ground:
         mounts = rover.tree.wheels
@@ -257,8 +264,8 @@ class GroundParameters:
             )
         wheels = [self.wheel_of(mount) for mount in mounts]
         variants = {wheel.variant for wheel in wheels}
-        if self.ruts and variants != {"exact"}:
-            raise ValueError(f"variants of the wheels are {sorted(variants)}, allowed with ruts: 'exact'")
+        if self.ruts and variants - {"exact", "flexible"}:
+            raise ValueError(f"variants of the wheels are {sorted(variants)}, allowed with ruts: 'exact', 'flexible'")
         if self.regions and (self.ruts or {"flexible", "xu"} & variants):
             raise ValueError("ground: regions of soil are given, allowed: without ruts, flexible and xu wheels")
         first, each = _rows([wheel.parameters for wheel in wheels])

@@ -194,10 +194,14 @@ class RigParameters:
 
     @property
     def held(self) -> RigParameters:
-        """The same with the driven joints locked at their start angles: what statics ask for. Itself without servos."""
-        if not self.servos:
+        """The same, driven joints locked at their start angles and sprung ones relaxed: what statics ask for.
+
+        Itself without any.
+        """
+        sprung = [joint.name for joint in self.rover.tree().joints if joint.stiffness and joint.locked_at is None]
+        angles = (*((servo.joint, servo.start) for servo in self.servos), *((name, 0.0) for name in sprung))
+        if not angles:
             return self
-        angles = tuple((servo.joint, servo.start) for servo in self.servos)
         return replace(self, rover=with_joints_at(self.rover, angles), servos=())
 
     def _rails(self, rover: Rover) -> IntArray | None:
@@ -319,7 +323,7 @@ class RigParameters:
         masses = {
             item.name: vary(getattr(self.rover, item.name), spread.mass)
             for item in fields(self.rover)
-            if item.name.endswith("_mass")
+            if item.name.endswith("_mass") and getattr(self.rover, item.name) is not None
         }
         soil = self.ground.soil
         stiffness, slip_modulus = vary(soil.stiffness, spread.soil), vary(soil.slip_modulus, spread.soil)

@@ -289,16 +289,20 @@ def with_flexible_legs(tree: Tree, *springs: tuple[Vector, float, float], end_sh
         >>> Rover(with_flexible_legs(rcp().tree, ((0.0, 0.0, 1.0), 200.0 / 0.004, 0.0))).nv
         21
     """
+    drives = {joint.child: joint for joint in tree.joints}
+    legs = [drives[wheel.body].parent for wheel in tree.wheels]
     refuse(
         "flexible legs",
         [
             None if springs else "springs is empty, allowed: one or more",
+            None
+            if len({*legs}) == len(legs)
+            else f"legs are {', '.join(legs)}, allowed: a separate one for each wheel",
             problem("end_share", end_share, Range(0.0, 1.0, "", open_low=True, open_high=True)),
             *(problem("stiffness", stiffness, _POSITIVE) for _, stiffness, _ in springs),
             *(problem("damping", damping, _NOT_NEGATIVE) for *_, damping in springs),
         ],
     )
-    drives = {joint.child: joint for joint in tree.joints}
     bodies, joints = {body.name: body for body in tree.bodies}, {joint.name: joint for joint in tree.joints}
     for wheel in tree.wheels:
         drive = drives[wheel.body]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from models.rover.fittings import fitted
 from models.rover.parameters import Parameters
 from models.rover.ties import place_at_zero
 from models.rover.tree import Body, Tree, WheelMount
@@ -76,19 +76,21 @@ def with_own_wheels(rover: Parameters, own: Mapping[str, OwnWheel]) -> Parameter
     if not changes:
         return rover
     numbers = {name: getattr(rover, name) for name in rover.quantities()}
-    changed = _wheeled(type(rover), changes)(**numbers)  # type: ignore[arg-type]  # a class can be hashed
+    changed = fitted(type(rover), (_OwnWheels(changes),))(**numbers)  # type: ignore[arg-type]  # a class can be hashed
     _check_apart(changed.tree(), {name for name, one in own.items() if one.radius or one.width})
     return changed
 
 
-@functools.lru_cache(maxsize=64)
-def _wheeled(kind: type[Parameters], changes: tuple[tuple[str, _Change], ...]) -> type[Parameters]:
-    named = dict(changes)
+class _OwnWheels(NamedTuple):
+    """The changes, as what is fitted to a rover."""
 
-    def tree(self: Parameters) -> Tree:
-        whole = kind.tree(self)
-        mounts, bodies = [], {body.name: body for body in whole.bodies}
-        for mount in whole.wheels:
+    changes: tuple[tuple[str, _Change], ...]
+
+    def on(self, tree: Tree) -> Tree:
+        """The same rover with them."""
+        named = dict(self.changes)
+        mounts, bodies = [], {body.name: body for body in tree.bodies}
+        for mount in tree.wheels:
             change = named.get(mount.name)
             if change is None:
                 mounts.append(mount)
@@ -102,13 +104,7 @@ def _wheeled(kind: type[Parameters], changes: tuple[tuple[str, _Change], ...]) -
                 )
             )
             bodies[mount.body] = _stretched(bodies[mount.body], mount, mounts[-1], change.heavier)
-        return replace(whole, wheels=tuple(mounts), bodies=tuple(bodies.values()))
-
-    def reduce(self: Parameters) -> tuple[Any, ...]:
-        return _made_again, (kind, changes, {name: getattr(self, name) for name in kind.quantities()})
-
-    members = {"tree": tree, "__reduce__": reduce, "__doc__": kind.__doc__, "__module__": kind.__module__}
-    return type(kind.__name__, (kind,), members)
+        return replace(tree, wheels=tuple(mounts), bodies=tuple(bodies.values()))
 
 
 def _stretched(body: Body, before: WheelMount, after: WheelMount, heavier: float) -> Body:
@@ -143,9 +139,3 @@ def _check_apart(tree: Tree, own: set[str]) -> None:
             f"wheels {one.name} and {other.name} of radius {one.radius:g} and {other.radius:g} m meet: their axles are "
             f"{math.hypot(apart[0], apart[2]):.3g} m apart, allowed: more than the sum of the radii, or side by side"
         )
-
-
-def _made_again(
-    kind: type[Parameters], changes: tuple[tuple[str, _Change], ...], numbers: dict[str, Any]
-) -> Parameters:
-    return _wheeled(kind, changes)(**numbers)  # type: ignore[arg-type]  # a class can be hashed

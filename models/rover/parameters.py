@@ -28,6 +28,7 @@ class RoverQuantity(NamedTuple):
         least: smallest value allowed, or None.
         most: largest value allowed, or None.
         words: what it is.
+        later: the effective config lacks its key while it has its default: configs of before have their fingerprint.
     """
 
     default: float | bool | None
@@ -35,6 +36,7 @@ class RoverQuantity(NamedTuple):
     least: float | None
     most: float | None
     words: str
+    later: bool = False
 
     def key(self, name: str) -> str:
         """Key of the parameter `name`: with the unit at its end."""
@@ -46,7 +48,14 @@ class RoverQuantity(NamedTuple):
 
 
 def quantity(
-    default: float | None, unit: str, least: float, most: float, words: str, *, in_config: float | None = None
+    default: float | None,
+    unit: str,
+    least: float,
+    most: float,
+    words: str,
+    *,
+    in_config: float | None = None,
+    later: bool = False,
 ) -> Any:
     """A size, mass or angle of a rover, as the default of a field of its `Parameters`.
 
@@ -57,8 +66,9 @@ def quantity(
         most: largest value that a config may give, in `unit`.
         words: what it is, for the reference of config keys.
         in_config: default of a config where that is another.
+        later: as `RoverQuantity.later`.
     """
-    said = RoverQuantity(default if in_config is None else in_config, unit, least, most, words)
+    said = RoverQuantity(default if in_config is None else in_config, unit, least, most, words, later)
     return field(default=said.in_si(default), metadata={_QUANTITY: said})
 
 
@@ -74,13 +84,14 @@ class Parameters:
     Stops of joints [rad] are above 0, up to a quarter turn.
 
     A field that is a bool is a choice, and either will do; one whose default is None may be left at that. Every field
-    is declared by `quantity` or `choice`. Names of wheels and joints do not depend on the numbers.
+    is declared by `quantity` or `choice`. Names of wheels and joints depend on the numbers of `shaping` only.
 
     A simulated rig draws its masses in the order of the fields: in another order, a seed gives another rig.
 
     Attributes:
         rover: name of the rover, as under `rover.type` of a config.
         cylinder_joints: joints on which a rig has its air cylinders, in the order of their valves; NAME_bogie each.
+        shaping: fields that say which joints there are; `with_shape` makes a rover with other defaults of them.
 
     Example:
         >>> from models.rover import JunoParameters
@@ -90,6 +101,7 @@ class Parameters:
 
     rover: ClassVar[str] = ""
     cylinder_joints: ClassVar[tuple[str, ...]] = ()
+    shaping: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         wrong = [text for item in fields(self) if (text := self._out_of_range(item.name))]
@@ -106,7 +118,7 @@ class Parameters:
             return f"{name} is {value} rad, allowed: up to pi/2"
         if name.endswith("_angle"):
             return "" if abs(value) < 0.5 * math.pi else f"{name} is {value} rad, allowed: within pi/2 of 0"
-        if name.startswith("added_"):
+        if name.startswith("added_") or name.endswith("_modes"):
             return "" if math.isfinite(value) and value >= 0.0 else f"{name} is {value}, allowed: 0 or more"
         return "" if math.isfinite(value) and value > 0.0 else f"{name} is {value}, allowed: above 0"
 

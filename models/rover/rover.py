@@ -70,6 +70,11 @@ class Rover:
         """Of all its bodies [kg]."""
         return math.fsum(body.mass for body in self.tree.bodies)
 
+    @property
+    def sprung(self) -> tuple[str, ...]:
+        """Free joints that passive springs hold, such as those of flexible links."""
+        return tuple(joint.name for joint in self.tree.joints if joint.stiffness and joint.locked_at is None)
+
     def __repr__(self) -> str:
         return f"<Rover {self.tree.name}: {self.mass:.1f} kg, {len(self.wheel_names)} wheels, {self.nv} speeds>"
 

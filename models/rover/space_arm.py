@@ -37,6 +37,7 @@ class SpaceArm:
         wrist_mass: of that link, which is rigid [kg].
         joint_mass: of each of the bodies that the first two joints turn [kg].
         joint_damping: of each joint [N m s/rad]: a loop that brakes its speed. 0: the joints are free.
+        rigid: names of the booms, upper or lower, that do not bend.
     """
 
     spacecraft_mass: float = 1e5
@@ -48,6 +49,7 @@ class SpaceArm:
     wrist_mass: float = 90.0
     joint_mass: float = 50.0
     joint_damping: float = 0.0
+    rigid: tuple[str, ...] = ()
 
     def build(self, *, rigid: bool = False) -> Rover:
         """The arm on its spacecraft.
@@ -86,14 +88,16 @@ class SpaceArm:
             spring=(0.0, self.joint_damping),
         )  # fmt: skip
         tree = builder.tree()
-        if not rigid:
-            return tree
         # without the bending, what follows from it stands still too
-        still = tuple(
-            replace(joint, locked_at=0.0) if joint.name.endswith(("_bend", "_shape", "_slope")) else joint
+        still = {
+            joint.name
             for joint in tree.joints
-        )
-        return replace(tree, joints=still, couplings=())
+            for boom in (("upper", "lower") if rigid else self.rigid)
+            if joint.name.startswith(f"{boom}_") and joint.name.endswith(("_bend", "_shape", "_slope"))
+        }
+        joints = (replace(joint, locked_at=0.0) if joint.name in still else joint for joint in tree.joints)
+        couplings = (one for one in tree.couplings if one.joint not in still)
+        return replace(tree, joints=tuple(joints), couplings=tuple(couplings))
 
     @property
     def contact(self) -> Vector:

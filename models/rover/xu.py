@@ -15,11 +15,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from models.rover.assembly import LATERAL, VERTICAL, WHEELS, TreeBuilder, box, geometry_error, on_side, wheels_meet
+from models.rover.assembly import (
+    LATERAL,
+    LENGTHWISE,
+    VERTICAL,
+    WHEELS,
+    TreeBuilder,
+    box,
+    geometry_error,
+    on_side,
+    wheels_meet,
+)
 from models.rover.outline import OutlinedParameters, outline
 from models.rover.parameters import quantity
 from models.rover.ties import Coupling
 from models.rover.tree import Body, Tree
+
+# Shares of the gimbal in the antenna's mass, and of the pole in the mast's: assumptions.
+_GIMBAL, _POLE = 0.3, 0.5
 
 
 @dataclass(frozen=True)
@@ -30,7 +43,21 @@ class XuParameters(OutlinedParameters):
     wheels); `locks={"steering": None, "arm": None}` frees his 16 independent joints: 23 speeds. The joints are
     SIDE_rocker (differential output), SIDE_arm (main arm), SIDE_bogie (secondary arm), WHEEL_steering and WHEEL_drive.
 
+    He names four solar wings with a joint each, an antenna with two and a mast with three, 25 independent joints in
+    all, and prints no number of them: there are those whose mass is given, locked until servos drive them. The joints
+    are WHEEL_wing of the four corners, antenna_pan, antenna_tilt, mast_foot, mast_pan and mast_tilt.
+
     The base frame lies on the ground under the main body; the wheels of `neutral()` touch z = 0.
+
+    Example:
+        >>> whole = xu(
+        ...     wing_mass=2.0,
+        ...     antenna_mass=3.0,
+        ...     mast_mass=4.0,
+        ...     locks=dict.fromkeys(("steering", "arm", "wing", "pan", "tilt", "foot")),
+        ... )
+        >>> whole.nv - 6 - 1  # without the base and the differential
+        25
     """
 
     output_mass: float = quantity(1.0, "kg", 0.1, 100, "of each output of the differential")
@@ -57,8 +84,17 @@ class XuParameters(OutlinedParameters):
     )
     rocker_stop: float = quantity(30.0, "deg", 1, 90, "of the differential from level to its stop, either way; assumed")
     arm_stop: float = quantity(40.0, "deg", 1, 90, "of each main arm on its output, either way; assumed")
+    wing_mass: float | None = quantity(None, "kg", 0.01, 100, "of each of the four solar wings; null: none", later=True)
+    wing_length: float = quantity(
+        0.7, "m", 0.05, 5, "of each wing, from its hinge on the body's upper edge", later=True
+    )
+    antenna_mass: float | None = quantity(None, "kg", 0.01, 100, "of the antenna; null: none", later=True)
+    antenna_width: float = quantity(0.4, "m", 0.05, 5, "of the antenna's dish", later=True)
+    mast_mass: float | None = quantity(None, "kg", 0.01, 100, "of the mast with its head; null: none", later=True)
+    mast_height: float = quantity(0.8, "m", 0.05, 5, "of the mast over the body", later=True)
 
     rover = "xu"
+    shaping = ("wing_mass", "antenna_mass", "mast_mass")
 
     def geometry_errors(self) -> list[str]:
         """Overlapping wheels, or pivots below the axles."""
@@ -103,7 +139,55 @@ class XuParameters(OutlinedParameters):
                 wheel, steer, self.wheel_mass, self.wheel_radius, self.wheel_width, (*top[:2], self.wheel_radius),
                 self.wheel_inertia,
             )  # fmt: skip
+        top_m = centre[2] + 0.5 * self.body_height
+        self._add_wings(builder, top_m)
+        self._add_antenna(builder, top_m)
+        self._add_mast(builder, top_m)
         return builder.tree([Coupling("right_rocker", (("left_rocker", -1.0),))])
+
+    def _add_wings(self, builder: TreeBuilder, top_m: float) -> None:
+        """Two at either side, spread level from hinges along the body's upper edges."""
+        mass, ahead = self.wing_mass, 0.25 * self.body_length
+        if mass is None:
+            return
+        moments = box(mass, (2.0 * ahead, self.wing_length, 0.02))
+        for row, x in (("front", ahead), ("rear", -ahead)):
+            for side in ("left", "right"):
+                hinge = on_side((x, 0.5 * self.body_width, top_m), side)
+                middle = on_side((x, 0.5 * (self.body_width + self.wing_length), top_m), side)
+                wing = f"{row}_{side}_wing"
+                builder.add_body("main_body", wing, LENGTHWISE, wing, mass, moments, hinge, middle, locked_at=0.0)
+
+    def _add_antenna(self, builder: TreeBuilder, top_m: float) -> None:
+        """A dish on a gimbal behind the body's middle, which looks up at zero."""
+        if self.antenna_mass is None:
+            return
+        width, ahead = self.antenna_width, -0.3 * self.body_length
+        joint, middle = (ahead, 0.0, top_m + 0.5 * width), (ahead, 0.0, top_m + 0.25 * width)
+        mass = _GIMBAL * self.antenna_mass
+        moments = box(mass, (0.25 * width, 0.25 * width, 0.5 * width))
+        builder.add_body(
+            "main_body", "antenna_pan", VERTICAL, "antenna_gimbal", mass, moments, joint, middle, locked_at=0.0
+        )
+        mass = (1.0 - _GIMBAL) * self.antenna_mass
+        moments = box(mass, (width, width, 0.1 * width))
+        builder.add_body("antenna_gimbal", "antenna_tilt", LATERAL, "antenna_dish", mass, moments, joint, locked_at=0.0)
+
+    def _add_mast(self, builder: TreeBuilder, top_m: float) -> None:
+        """A pole that is folded at its foot, and on it a head that pans and tilts; upright and ahead at zero."""
+        if self.mast_mass is None:
+            return
+        foot = (0.4 * self.body_length, 0.0, top_m)
+        middle, top = (*foot[:2], top_m + 0.5 * self.mast_height), (*foot[:2], top_m + self.mast_height)
+        mass = _POLE * self.mast_mass
+        moments = box(mass, (0.06, 0.06, self.mast_height))
+        builder.add_body("main_body", "mast_foot", LATERAL, "mast_pole", mass, moments, foot, middle, locked_at=0.0)
+        mass = 0.5 * (1.0 - _POLE) * self.mast_mass
+        for carrier, joint, axis, body, size in (
+            ("mast_pole", "mast_pan", VERTICAL, "mast_neck", (0.1, 0.1, 0.1)),
+            ("mast_neck", "mast_tilt", LATERAL, "mast_head", (0.15, 0.35, 0.15)),
+        ):
+            builder.add_body(carrier, joint, axis, body, mass, box(mass, size), top, locked_at=0.0)
 
 
 xu = XuParameters.make

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from models.contact.compliant import CompliantGround, make_compliant_ground, push_compliant_ground
-from models.contact.ground import Ground, look, push_ground
+from models.contact.ground import Ground, look, push_ground, share_ahead
 from models.contact.laws import make_law
 from models.contact.ruts import NOBODY, Ruts, press, slip_by_speeds
-from models.contact.wheel_slots import GroundContact
+from models.contact.wheel_slots import FORWARD, GroundContact
 from models.kernels.bound import BoundArguments, unpack
 from models.kernels.compiled import FloatArray, kernel
 from models.rover.dynamics import Workspace, fill_bias, place_bodies
@@ -25,7 +25,8 @@ from models.rover.queries import spread, spread_configuration
 from models.rover.reduction import Chain
 from models.terrain.surface import Terrain, clearance
 from models.vehicle.model import VehicleModel, VehicleState
-from models.wheel.packed import SLIP_MODULUS
+from models.wheel import flexible_rut
+from models.wheel.packed import FLEXIBLE, SLIP_MODULUS, VARIANT
 from models.wheel.shear_law import dug_by
 
 # Soil is sheared for so long [s] that its traction is that of steady sliding (models.wheel.traction.shear_soil).
@@ -68,8 +69,8 @@ def steady_ground(
         compliant = make_compliant_ground(law, friction, abs(speed) or 1.0)
     if compliant is None:
         raise ValueError("steady state of a rover: found no ground, allowed: soil, firm, rigid or nonsmooth ground")
-    # friction that holds has the shares of a little slip
-    return None, compliant._replace(bristles=None), abs(speed) or compliant.friction_speed
+    # friction that holds has the shares of a little slip; a wheel rolls on a circle through its grousers' tips
+    return None, compliant._replace(bristles=None, grousers=None), abs(speed) or compliant.friction_speed
 
 
 @kernel
@@ -119,12 +120,32 @@ def _press_ruts(
         for wheel in range(chain.wheel_body.size):
             look(chain, terrain, q, wheel, contact, work)
         for wheel in range(chain.wheel_body.size):
-            ahead, deepest, dug = ruts.ahead[wheel], 0.0, 0.0
+            ahead, deepest, dug, wheels_ahead = ruts.ahead[wheel], 0.0, 0.0, 0
             while ahead != NOBODY:
+                ahead, wheels_ahead = ruts.ahead[ahead], wheels_ahead + 1
+            for steps in range(wheels_ahead, 0, -1):  # from the first wheel of the track on
+                ahead = wheel
+                for _ in range(steps):
+                    ahead = ruts.ahead[ahead]
                 over = clearance(terrain, body_position(q, work, chain.wheel_body[ahead]), ahead)
-                deepest = max(deepest, chain.wheel_radius[ahead] - over)
+                sinkage = chain.wheel_radius[ahead] - over
+                deepest = max(deepest, _pressed(ground.each, ground, ahead, sinkage, deepest, contact))
                 slip = slip_by_speeds(ground.slip_speed, contact.scratch[ahead])
                 dug = max(dug, dug_by(ground.wheel, slip, ground.wheel[SLIP_MODULUS]))
-                ahead = ruts.ahead[ahead]
             x, y, _ = body_position(q, work, chain.wheel_body[wheel])
             press(ruts, wheel, x, y, deepest, dug)
+
+
+@kernel
+def _pressed(
+    each: FloatArray | None, ground: Ground, wheel: int, sinkage: float, before: float, contact: GroundContact
+) -> float:
+    """Depth [m] to which a wheel presses the soil of a rut: its own sinkage, or of a flexible one that of its rim."""
+    own = ground.wheel
+    if each is not None:  # decided at compile time
+        own = each[wheel]
+    if own[VARIANT] != FLEXIBLE:
+        return sinkage
+    share = share_ahead(ground, contact.shear[wheel, 0], contact.scratch[wheel, FORWARD])
+    _, _, _, _, pressed = flexible_rut.resultant(own, sinkage, before, share)
+    return pressed

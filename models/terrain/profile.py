@@ -138,6 +138,29 @@ def touched(profile: Profile, x: float, z: float, radius: float, reach: float, f
 
 
 @kernel
+def depth_inside(profile: Profile, face: int, x: float, z: float) -> float:
+    """Depth [m] of a point behind a face, 0 where it is not, or where it is nearer to the next one at a corner."""
+    depth = _behind(profile, face, x, z)
+    if depth <= 0.0:
+        return 0.0
+    for corner in (face, face + 1):
+        if 0 < corner < profile.length.size:
+            (ax, az), (bx, bz) = profile.along[corner - 1], profile.along[corner]
+            other = corner - 1 if corner == face else corner
+            if ax * bz - az * bx < 0.0 and 0.0 < _behind(profile, other, x, z) < depth:
+                return 0.0
+    return depth
+
+
+@kernel
+def _behind(profile: Profile, face: int, x: float, z: float) -> float:
+    """Depth [m] of a point behind a face, between its ends; else 0."""
+    tx, tz = profile.along[face]
+    ax, az = x - profile.point[face, 0], z - profile.point[face, 1]
+    return float(tz * ax - tx * az) if 0.0 <= tx * ax + tz * az <= profile.length[face] else 0.0
+
+
+@kernel
 def _keep(found: FloatArray, count: int, gap: float, nx: float, nz: float, face: int) -> int:
     """Add a place, in the stead of the farthest where there are too many."""
     at = row_for(found, count, GAP, gap)

@@ -22,7 +22,7 @@ from numpy.polynomial.legendre import leggauss
 from models.kernels.compiled import FloatArray, kernel
 from models.wheel import hypervolume, packed
 from models.wheel.soil import Soil
-from models.wheel.table_rows import cubic_weights
+from models.wheel.table_rows import cubic_weights, extended
 
 DEEPEST = 0.5  # radii
 _INTERVALS = 24  # on either side of z_b
@@ -110,15 +110,8 @@ def _table(radius: float, width: float, crown: float, exponent: float, rebound: 
     largest = math.sqrt(1.0 - edge / DEEPEST)
     above = np.minimum(edge / np.maximum(1.0 - (largest * share) ** 2, edge / DEEPEST), DEEPEST)
     second = _quotients(*wheel, above)
-    rows = np.concatenate([_padded(first), _padded(second)], axis=1)
-    return (edge, 1.0 / largest if largest > 0.0 else 0.0, *rows.T.ravel().tolist())
-
-
-def _padded(nodes: FloatArray) -> FloatArray:
-    """Nodes with one more beyond each end, on the parabola through the last three."""
-    start = 3.0 * nodes[:, :1] - 3.0 * nodes[:, 1:2] + nodes[:, 2:3]
-    end = 3.0 * nodes[:, -1:] - 3.0 * nodes[:, -2:-1] + nodes[:, -3:-2]
-    return np.concatenate([start, nodes, end], axis=1)
+    rows = np.concatenate([extended(first.T), extended(second.T)])
+    return (edge, 1.0 / largest if largest > 0.0 else 0.0, *rows.ravel().tolist())
 
 
 def table(radius: float, width: float, crown: float, soil: Soil) -> FloatArray:

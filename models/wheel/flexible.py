@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from models.checks import Range, finite_array, problem, refuse
 from models.kernels.compiled import FloatArray
-from models.wheel import flexible_table, many, packed
+from models.wheel import flexible_rut, flexible_table, many, packed
 from models.wheel.flexible_ring import Ring, balance, balance_at_slip, resultants_of, rims
 from models.wheel.many import NormalForce, WheelForces
 from models.wheel.soil import SHEAR_LAWS, Soil, tabled_soil_problem
@@ -46,6 +46,7 @@ class FlexibleWheel:
         width: b [m], 1e-3 to 1e3.
         soil: The soil; its rebound is at most 2/(exponent + 1).
         ring: The rim and the springs that hold it.
+        ruts: Whether the table has the ruts of earlier wheels, too; it then takes seconds to fill.
 
     Raises:
         ValueError: A parameter is out of range (all wrong ones are named), or the ring is too soft for the soil.
@@ -63,6 +64,7 @@ class FlexibleWheel:
     width: float
     soil: Soil
     ring: Ring
+    ruts: bool = False
     _packed: FloatArray = field(init=False, repr=False, compare=False)
     _allowed: Range = field(init=False, repr=False, compare=False)
 
@@ -76,12 +78,16 @@ class FlexibleWheel:
         for name in ("radius", "width"):
             object.__setattr__(self, name, float(getattr(self, name)))
         shapes = flexible_table.table(self.radius, self.width, self.soil, self.ring)
+        if self.ruts:
+            shapes = np.concatenate((shapes, flexible_rut.table(self.radius, self.width, self.soil, self.ring)))
         whole = packed.pack_tabled(self.radius, self.width, self.soil, packed.FLEXIBLE, shapes)
         object.__setattr__(self, "_packed", whole)
         object.__setattr__(self, "_allowed", Range(-math.inf, self.radius, "m (up to the radius)"))
 
     def __repr__(self) -> str:
-        return f"FlexibleWheel({self.radius!r}, {self.width!r}, {self.soil!r}, {self.ring!r})"
+        return (
+            f"FlexibleWheel({self.radius!r}, {self.width!r}, {self.soil!r}, {self.ring!r}{', ruts=True' * self.ruts})"
+        )
 
     @property
     def variant(self) -> str:
@@ -90,7 +96,7 @@ class FlexibleWheel:
 
     @property
     def parameters(self) -> FloatArray:
-        """A copy of the packed parameters for the kernels of this package, shape (flexible_table.SIZE,)."""
+        """A copy of the packed parameters for the kernels, shape (flexible_table.SIZE,) or (flexible_rut.SIZE,)."""
         return self._packed.copy()
 
     def normal_force(self, sinkage: ArrayLike, share: ArrayLike = 0.0) -> NormalForce:
@@ -110,6 +116,24 @@ class FlexibleWheel:
         part = finite_array("FlexibleWheel", "share", share, _SHARE)
         loop = many.flexible_normal_forces
         return NormalForce(*many.over("FlexibleWheel", loop, self._packed, 2, sinkage=z, share=part))
+
+    def normal_force_in_rut(self, sinkage: ArrayLike, deepest: ArrayLike, share: ArrayLike = 0.0) -> NormalForce:
+        """Returns the resultants of the normal pressure in the rut of earlier wheels, see `models.wheel.flexible_rut`.
+
+        Args:
+            sinkage: Of the hub under the undisturbed ground [m], at most the radius.
+            deepest: Depth to which the rims of earlier wheels have pressed the soil [m], at most the radius.
+            share: Tangential force over its limit, -1 to 1.
+
+        Raises:
+            ValueError: As `normal_force`, or the wheel was made without ruts.
+        """
+        refuse("FlexibleWheel", [None if self.ruts else "ruts is False, allowed in a rut: True"])
+        z = finite_array("FlexibleWheel", "sinkage", sinkage, self._allowed)
+        deep = finite_array("FlexibleWheel", "deepest", deepest, self._allowed)
+        part = finite_array("FlexibleWheel", "share", share, _SHARE)
+        loop = many.flexible_normal_forces_in_rut
+        return NormalForce(*many.over("FlexibleWheel", loop, self._packed, 2, sinkage=z, deepest=deep, share=part))
 
     def forces(self, sinkage: ArrayLike, slip: ArrayLike) -> WheelForces:
         """Returns the soil's force on the wheel and its torque about the axle, Petersen 2012 (4.30)-(4.32).

@@ -142,15 +142,18 @@ class Columns(NamedTuple):
     deepest_at: np.ndarray
 
 
-def columns(soil: Soil, depth: FloatArray) -> Columns:
+def columns(soil: Soil, depth: FloatArray, before: FloatArray | float = 0.0) -> Columns:
     """Pressure of the soil's columns under a rim that has passed over them, Petersen 2012 (5.28), (5.29).
+
+    Soil pressed before is loaded along the line on which it was relieved, as in `models.wheel.rut`.
 
     Args:
         soil: The soil.
         depth: Of the rim's points under the undisturbed ground [m], shape (n, points), from the front to the back.
+        before: Depth to which earlier wheels have pressed the soil [m], a shape that broadcasts.
     """
     eta, gamma = soil.exponent, soil.rebound
-    deepest = np.maximum.accumulate(np.maximum(depth, 0.0), axis=1)
+    deepest = np.maximum.accumulate(np.maximum(depth, before), axis=1)
     loading = (depth >= deepest) & (depth > 0.0)
     at = np.maximum.accumulate(np.where(loading, np.arange(depth.shape[1]), 0), axis=1)
     deep = np.maximum(deepest, 1e-15)
@@ -159,7 +162,7 @@ def columns(soil: Soil, depth: FloatArray) -> Columns:
     touching = (left > 0.0) & (deepest > 0.0)
     line = law / (gamma * deep)
     by_depth = np.where(touching, np.where(loading, eta * law / deep, line), 0.0)
-    relaxing = touching & ~loading
+    relaxing = touching & ~loading & (deepest > before)
     by_deepest = np.where(relaxing, line * ((eta - 1.0) * (depth / deep - 1.0 + gamma) - (1.0 - gamma)), 0.0)
     return Columns(np.where(touching, law * np.minimum(left, 1.0), 0.0), by_depth, by_deepest, deepest, at)
 
@@ -232,6 +235,8 @@ _MARGIN = 1.25
 _MOST_STEPS = 60
 _LARGEST_STEP = 0.02  # radii
 _CONVERGED = 1e-9  # radii
+# Steps that do not get smaller [radii], where the deepest point is between two points of the rim.
+_BETWEEN_POINTS = 2e-5
 _OUTER_STEPS = 12
 
 
@@ -245,6 +250,7 @@ class Rims(NamedTuple):
     Attributes:
         ring, radius, width, soil: Of all of them; radius and width [m].
         sinkage: Of the hub: R less its height over the undisturbed ground [m], shape (n,).
+        before: Depth to which earlier wheels have pressed the soil [m], shape (n,).
         angle: Of the points, front to back [rad], shape (n, points).
         surface: Width times the angle of one point [m], shape (n, 1).
         places, slopes: `displacements` of the points.
@@ -256,6 +262,7 @@ class Rims(NamedTuple):
     width: float
     soil: Soil
     sinkage: FloatArray
+    before: FloatArray
     angle: FloatArray
     surface: FloatArray
     places: ComplexArray
@@ -267,20 +274,35 @@ class Rims(NamedTuple):
         """Places and slopes of the points with coordinates `shape` (n, coordinates) [m], and the soil under them."""
         place = self.place + (self.places @ shape[..., None])[..., 0]
         slope = self.slope + (self.slopes @ shape[..., None])[..., 0]
-        return place, slope, columns(self.soil, (self.sinkage - self.radius)[:, None] - place.imag)
+        return (
+            place,
+            slope,
+            columns(self.soil, (self.sinkage - self.radius)[:, None] - place.imag, self.before[:, None]),
+        )
 
 
-def rims(ring: Ring, radius: float, width: float, soil: Soil, sinkage: FloatArray, points: int = POINTS) -> Rims:
-    """Wheels with the hub at the sinkages (n,) [m], each in (0, R); see `Rims`."""
-    entry = 2.0 * np.arcsin(np.sqrt(0.5 * sinkage / radius))
+def rims(
+    ring: Ring,
+    radius: float,
+    width: float,
+    soil: Soil,
+    sinkage: FloatArray,
+    points: int = POINTS,
+    before: FloatArray | None = None,
+) -> Rims:
+    """Wheels with the hub at the sinkages (n,) [m], each in (0, R) and below the rut's bottom; see `Rims`."""
+    before = np.zeros_like(sinkage) if before is None else before
+    entry = 2.0 * np.arcsin(np.sqrt(0.5 * (sinkage - (1.0 - soil.rebound) * before) / radius))
     angle = _MARGIN * entry[:, None] * np.linspace(1.0, -1.0, points)
     places, slopes = displacements(ring, angle)
     turn = radius * np.exp(1j * angle)
     surface = width * (angle[:, :1] - angle[:, 1:2])
-    return Rims(ring, radius, width, soil, sinkage, angle, surface, places, slopes, -1j * turn, turn)
+    return Rims(ring, radius, width, soil, sinkage, before, angle, surface, places, slopes, -1j * turn, turn)
 
 
-def balance(wheels: Rims, share: FloatArray, start: FloatArray | None = None, weight: float = 0.0) -> FloatArray:
+def balance(
+    wheels: Rims, share: FloatArray, start: FloatArray | None = None, weight: float = 0.0, steps: int | None = None
+) -> FloatArray:
     """The shape in which the ring's stiffness balances pressure and shear.
 
     Args:
@@ -288,6 +310,7 @@ def balance(wheels: Rims, share: FloatArray, start: FloatArray | None = None, we
         share: Of the shear strength that is mobilised, -1 to 1, positive forward; broadcast to the points'.
         start: Coordinates to begin from [m], shape (n, coordinates); None: undeflected.
         weight: Of the ring [N].
+        steps: How many at most, None: 60; after them a shape counts that is as exact as the points of the rim allow.
 
     Returns:
         Coordinates [m], shape (n, coordinates).
@@ -298,7 +321,7 @@ def balance(wheels: Rims, share: FloatArray, start: FloatArray | None = None, we
     stiffness, largest = wheels.ring.stiffnesses(wheels.radius), _LARGEST_STEP * wheels.radius
     shape = np.zeros((wheels.sinkage.size, stiffness.size)) if start is None else start
     missing, slope = _imbalance(wheels, shape, share, stiffness, weight)
-    for _ in range(_MOST_STEPS):
+    for _ in range(steps or _MOST_STEPS):
         step = np.linalg.solve(slope, -missing[..., None])[..., 0]
         size = np.abs(step).max(1)
         step *= np.minimum(1.0, largest / np.maximum(size, 1e-300))[:, None]
@@ -313,6 +336,8 @@ def balance(wheels: Rims, share: FloatArray, start: FloatArray | None = None, we
                 break
             length[worse] *= 0.4
         shape = trial
+    if size.max() < _BETWEEN_POINTS * wheels.radius:
+        return shape
     raise NoEquilibriumError(
         f"flexible wheel: no shape balances the soil at a hub sinkage of {float(wheels.sinkage[size.argmax()]):.3g} m "
         f"with bending stiffness {wheels.ring.bending_stiffness:g} N m^2 and hub stiffness "

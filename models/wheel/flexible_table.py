@@ -33,7 +33,7 @@ SIZE = TABLE + (LEVELS + 3) * _ROW
 
 
 @lru_cache(maxsize=64)
-def _nodes(radius: float, width: float, soil: Soil, ring: Ring) -> FloatArray:
+def nodes(radius: float, width: float, soil: Soil, ring: Ring) -> FloatArray:
     """Quotients at the nodes, shape (LEVELS, QUOTIENTS, shares)."""
     found, shape = np.empty((LEVELS, QUOTIENTS, _SHARES.size)), np.zeros((_SHARES.size, ring.coordinates))
     before, share = shape, _SHARES[:, None]
@@ -67,8 +67,8 @@ def table(radius: float, width: float, soil: Soil, ring: Ring) -> FloatArray:
     Raises:
         NoEquilibriumError: The ring is too soft for this soil.
     """
-    nodes = _nodes(radius, width, soil, ring)
-    low, middle, high = nodes[..., 0], nodes[..., 1], nodes[..., 2]
+    found = nodes(radius, width, soil, ring)
+    low, middle, high = found[..., 0], found[..., 1], found[..., 2]
     rows = np.stack((middle, 0.5 * (high - low), 0.5 * (high + low) - middle), axis=-1).reshape(LEVELS, _ROW)
     # the first node stands for a sinkage of 0 as well: it lies at 1.5e-6 radii
     start, end = rows[:1], 2.0 * rows[-1:] - rows[-2:-1]

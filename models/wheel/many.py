@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from models.kernels.compiled import FloatArray, kernel
-from models.wheel import kernels, rut, split_quadrature, traction
+from models.wheel import flexible_rut, kernels, rut, split_quadrature, traction
 
 
 def over(owner: str, loop: Callable[..., None], p: FloatArray, rows: int, **inputs: FloatArray) -> list[Any]:
@@ -66,6 +66,16 @@ def flexible_normal_forces(p: FloatArray, sinkage: FloatArray, share: FloatArray
     """Fills out (2, n) with `kernels.flexible_resultants` [N] at hub sinkages [m] and shares of the shear limit [-]."""
     for i in range(sinkage.size):
         out[0, i], out[1, i] = kernels.flexible_resultants(p, sinkage[i], share[i])
+
+
+@kernel
+def flexible_normal_forces_in_rut(
+    p: FloatArray, sinkage: FloatArray, deepest: FloatArray, share: FloatArray, out: FloatArray
+) -> None:
+    """Fills out (2, n) with V and H of `flexible_rut.resultant` [N] at hub sinkages and in ruts [m], and shares [-]."""
+    for i in range(sinkage.size):
+        force, cosine, sine, _, _ = flexible_rut.resultant(p, sinkage[i], deepest[i], share[i])
+        out[0, i], out[1, i] = force * cosine, force * sine
 
 
 @kernel

@@ -96,10 +96,22 @@ def resultant(p: FloatArray, z: float, deepest: float) -> tuple[float, float, fl
     if deepest <= 0.0:
         return kernels.resultant(p, z)
     vertical, horizontal = normal_resultants(p, z, deepest)
+    return composed(p, vertical, horizontal, patch(p, z, deepest))
+
+
+@kernel
+def patch(p: FloatArray, z: float, deepest: float) -> float:
+    """Returns the area of the contact [m^2]; arguments as of `normal_resultants`."""
+    free = z - ground(p, deepest)
+    if free <= 0.0:
+        return 0.0
+    return float(p[WIDTH] * p[RADIUS] * (_angle(p, free) + _angle(p, min(free, p[REBOUND] * z))))
+
+
+@kernel
+def composed(p: FloatArray, vertical: float, horizontal: float, area: float) -> tuple[float, float, float, float]:
+    """Returns F_n [N], cos(phi), sin(phi) [-] and F_shear_max [N] of resultants [N] and an area [m^2]."""
     force = math.sqrt(vertical * vertical + horizontal * horizontal)
     if force == 0.0:
         return 0.0, 1.0, 0.0, 0.0
-    free = z - ground(p, deepest)
-    patch = p[WIDTH] * p[RADIUS] * (_angle(p, free) + _angle(p, min(free, p[REBOUND] * z)))
-    limit = p[COHESION] * patch + force * p[TAN_FRICTION]
-    return force, vertical / force, horizontal / force, limit
+    return force, vertical / force, horizontal / force, p[COHESION] * area + force * p[TAN_FRICTION]

@@ -1,6 +1,8 @@
 """Between the rows of a table: cubics with a continuous derivative."""
 
-from models.kernels.compiled import kernel
+import numpy as np
+
+from models.kernels.compiled import FloatArray, kernel
 
 
 @kernel
@@ -16,3 +18,10 @@ def cubic_weights(x: float) -> tuple[float, float, float, float]:
         0.5 * x * (x * (4.0 - 3.0 * x) + 1.0),
         0.5 * x * x * (x - 1.0),
     )
+
+
+def extended(nodes: FloatArray) -> FloatArray:
+    """Nodes (n, ...) with one more beyond each end, on the parabola through the last three."""
+    start = 3.0 * nodes[:1] - 3.0 * nodes[1:2] + nodes[2:3]
+    end = 3.0 * nodes[-1:] - 3.0 * nodes[-2:-1] + nodes[-3:-2]
+    return np.concatenate([start, nodes, end])

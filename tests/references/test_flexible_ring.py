@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from models.wheel import Ring, Soil
+from models.wheel import FlexibleWheel, Ring, Soil
 from models.wheel.flexible_ring import balance, resultants_of, rims
 from references.flexible_ring import BeamRing, on_soil
 
@@ -49,3 +49,16 @@ def test_load_resistance_and_depth_on_soil_are_those_of_the_beams(beams, share):
         found = resultants_of(under, balance(under, np.array(share)), np.array(share))
         for one, other, error in zip((found.vertical, found.resistance, found.deepest), beam, allowed, strict=True):
             assert float(one[0]) == pytest.approx(other, rel=error)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("before", "hub"), [(0.004, 0.0062), (0.004, 0.016), (0.002, 0.012), (0.0055, 0.02)])
+@pytest.mark.parametrize("share", [0.0, 0.6])
+def test_in_a_rut_the_table_has_the_load_and_the_resistance_of_the_beams(beams, before, hub, share):
+    floor = (1.0 - SAND.rebound) * before
+    load, resistance, _ = on_soil(beams, WIDTH, SAND, floor + (hub - floor) * np.linspace(0.2, 1.0, 6), share, before)
+    found = FlexibleWheel(RADIUS, WIDTH, SAND, Ring(BENDING, HUB, 12), ruts=True).normal_force_in_rut(
+        hub, before, share
+    )
+    assert found.vertical == pytest.approx(load, rel=0.01)
+    assert found.resistance == pytest.approx(resistance, abs=0.002 * load)

@@ -37,6 +37,11 @@ def without_wheels_problems(config: UncheckedConfig) -> list[Problem]:
     for key, value in (("payload.mass_kg", rover.payload.mass_kg), ("drawbar.pull_N", rover.drawbar.pull_N)):
         if value != 0.0:
             problems.append(Problem(f"rover.{key}", f"{value:g}", f"0 with rover.type {name}", of_type))
+    problems += [
+        Problem(f"rover.{key}", "a section", f"null with rover.type {name}", of_type)
+        for key in ("ballast", "flexible_legs")
+        if getattr(rover, key) is not None
+    ]
     if rover.locks:
         problems.append(Problem("rover.locks", ", ".join(rover.locks), f"none with rover.type {name}", of_type))
     return problems
@@ -94,10 +99,11 @@ def _soil_checks(config: UncheckedConfig) -> Iterator[Problem]:
         allowed = "with wheel.variant flexible or xu, soil.rut remembered or a ground.kind without soil"
         if soil.regions:
             yield Problem("soil.regions", f"{len(soil.regions)} regions", f"none {allowed}", depends_on)
-    without_ruts = [variant for variant in seen if variant not in ("exact", "tire_3")]
+    without_ruts = [variant for variant in seen if variant not in ("exact", "tire_3", "flexible")]
     if soil.rut == "remembered" and without_ruts:
         key = keys[without_ruts[0]]
-        yield Problem("soil.rut", soil.rut, f"fresh with {key} {without_ruts[0]}; remembered with exact", (key,))
+        allowed = f"fresh with {key} {without_ruts[0]}; remembered with exact or flexible"
+        yield Problem("soil.rut", soil.rut, allowed, (key,))
     if soil.rut == "remembered" and not config.ground.on_soil:
         yield Problem("soil.rut", soil.rut, f"fresh with ground.kind {kind}; remembered with soil", ("ground.kind",))
     for variant, key in keys.items():
@@ -164,7 +170,7 @@ def _each_check(config: UncheckedConfig) -> Iterator[Problem]:
             continue
         said.add(key)
         if one.variant == "flexible":
-            yield Problem(key, str(one.grousers), f"0 with {variant} flexible", (variant,))
+            yield Problem(key, str(one.grousers), f"0 with {variant} flexible, whose ring has none", (variant,))
         if one.grousers % 2 or one.grousers == 2:
             yield Problem(key, str(one.grousers), "0, or an even number from 4 on")
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise
+from operator import not_
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
@@ -20,6 +21,7 @@ from hil.config.schema.stimulus import StimulusConfig
 from hil.config.schema.traction import DrawbarConfig, SlopeConfig
 from hil.config.schema.trial import QualityConfig, TrialConfig
 from hil.config.schema.walk import WalkConfig
+from models.rover.fittings import BALLAST
 
 
 class CrossingConfig(ExperimentSection):
@@ -37,6 +39,11 @@ class CrossingConfig(ExperimentSection):
     left_share: float = bounded(
         0.03, 0, 1, "largest force left on an empty ground.profile.plate, of the largest, in an accepted run"
     )
+    moves_ballast: bool = key(
+        False,
+        "rover.ballast goes where the wheels bear in proportion to the traction that the terrain before them allows",
+        exclude_if=not_,
+    )
 
     @property
     def rim_speed_mps(self) -> float | None:
@@ -44,7 +51,10 @@ class CrossingConfig(ExperimentSection):
         return self.speed_mps
 
     def problems(self, config: WholeConfig) -> Iterator[Problem]:
-        """A shape to cross, and a speed that the limits allow."""
+        """A shape to cross, a speed that the limits allow, and a servo for a ballast that moves."""
+        if self.moves_ballast and BALLAST not in config.layout.servos:
+            allowed = "with rover.ballast, and servos.slides.ballast that drives it"
+            yield Problem("crossing.moves_ballast", "true", allowed, ("rover.ballast", "servos.slides"))
         if config.ground.profile is None:
             yield Problem("ground.profile", "null", "a shape with experiment crossing, which drives over it", ())
         limit_mps = SLIP_MARGIN * config.limits.wheel_speed_radps * config.least_wheel_radius_m

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import operator
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Annotated, Any, get_type_hints
@@ -19,7 +20,8 @@ from pydantic import Field, ModelWrapValidatorHandler, create_model, field_valid
 from drivers.extensions import ROVERS as INSTALLED
 from drivers.extensions import ExtensionError, installed_names, load_installed
 from hil.config.problems import CrossCheckError, Problem
-from hil.config.schema.base import Listed, Section, bounded, key, section
+from hil.config.schema.base import Listed, Section, bounded, is_none, key, positive, section
+from models.rover.fittings import Ballast, FlexibleLegs, fitted, with_shape
 from models.rover.imported import IMPORTED, imported
 from models.rover.locks import locked
 from models.rover.parameters import STEERING, Parameters, RoverQuantity
@@ -139,7 +141,16 @@ def rover_section(name: str) -> type[Section] | None:
 def _keys(kind: type[Parameters], quantities: Mapping[str, RoverQuantity]) -> dict[str, Any]:
     hints = get_type_hints(kind)
     return {
-        one.key(name): (hints[name], Field(one.default, ge=one.least, le=one.most, description=one.words))
+        one.key(name): (
+            hints[name],
+            Field(
+                one.default,
+                ge=one.least,
+                le=one.most,
+                description=one.words,
+                exclude_if=functools.partial(operator.eq, one.default) if one.later else None,
+            ),
+        )
         for name, one in quantities.items()
     }
 
@@ -161,6 +172,36 @@ class _PayloadLoad(Section):
     y_m: float = bounded(0.0, -5, 5, "its centre, to port of that origin")
     z_m: float = bounded(0.0, -5, 5, "its centre, over the ground that the rover stands on")
     edge_m: float = bounded(0.2, 0.01, 5, "of the cube, for its inertia")
+
+
+class _BallastLoad(Section):
+    """A uniform cube that slides ahead and back on the main body: the joint `ballast`, moved by servos.slides."""
+
+    mass_kg: float = positive(20.0, 1000, "of the cube")
+    x_m: float = bounded(0.0, -5, 5, "its centre at displacement 0, ahead of the base frame's origin")
+    z_m: float = bounded(1.0, -5, 5, "its centre, over the ground that the rover stands on")
+    stroke_m: float = positive(0.3, 5, "from displacement 0 to its stop, ahead and back")
+    edge_m: float = bounded(0.2, 0.01, 5, "of the cube, for its inertia")
+
+    @property
+    def fitting(self) -> Ballast:
+        """As models have it."""
+        return Ballast(self.mass_kg, (self.x_m, 0.0, self.z_m), self.stroke_m, self.edge_m)
+
+
+class _FlexibleLegsConfig(Section):
+    """Legs that give under their wheels: each end slides on springs, one coordinate for each direction that has one."""
+
+    ahead_Npm: float | None = positive(None, 1e8, "stiffness of a leg's end ahead; null: it does not give there")
+    across_Npm: float | None = positive(None, 1e8, "the same to the side")
+    up_Npm: float | None = positive(5e4, 1e8, "the same upwards; 5e4: 4 mm under 200 N (MacMahon 2016, Fig. 6-4)")
+    damping_Nspm: float = bounded(100.0, 0, 1e6, "of each of these springs")
+
+    @property
+    def fitting(self) -> FlexibleLegs:
+        """As models have it."""
+        ahead, across, up = (math.inf if one is None else one for one in (self.ahead_Npm, self.across_Npm, self.up_Npm))
+        return FlexibleLegs((ahead, across, up), self.damping_Nspm)
 
 
 class _DrawbarLoad(Section):
@@ -201,6 +242,8 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
 
     payload: _PayloadLoad = section(_PayloadLoad, "the payload")
     drawbar: _DrawbarLoad = section(_DrawbarLoad, "a pull on the main body")
+    ballast: _BallastLoad | None = key(None, "a weight that a servo moves; null: none", exclude_if=is_none)
+    flexible_legs: _FlexibleLegsConfig | None = key(None, "the legs give; null: they are rigid", exclude_if=is_none)
     locks: dict[str, Annotated[float, Field(ge=-5000, le=5000)]] = Field(
         default_factory=dict,
         max_length=100,
@@ -225,12 +268,16 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
     @model_validator(mode="after")
     def _has_a_tree(self) -> RoverConfig:
         """A rover of a file is one, and locks are of joints that can be locked."""
-        if self.type == IMPORTED:
+        for path, make in (
+            ("rover.imported.urdf", self._bare),
+            ("rover.ballast", lambda: self._whole("ballast").lockable()),
+            ("rover.flexible_legs", lambda: self._whole().lockable()),
+        ):
             try:
-                self._whole()
+                make()
             except ValueError as error:
                 found, _, allowed = str(error).rpartition("allowed: ")
-                wrong = Problem("rover.imported.urdf", found.rstrip(", ") or "no rover", allowed, ("rover.type",))
+                wrong = Problem(path, found.rstrip(", ") or "no rover", allowed, ("rover.type",))
                 raise CrossCheckError([wrong]) from None
         if far := [
             Problem(f"rover.locks.{name}", f"{value:g}", "-180 to 180")
@@ -265,15 +312,27 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
         """Whether a name or kind is of joints that slide."""
         return any(name in (one, one.rsplit("_", 1)[-1]) for one in self._whole().sliding())
 
-    def _whole(self) -> Kind:
-        """The rover of this type without its locks. Raises ValueError: its file is none of a rover."""
+    def _whole(self, *keys: str) -> Kind:
+        """The rover of this type with what these keys fit to it, by default all, without its locks.
+
+        Raises ValueError: as `_bare`, or it cannot have what is fitted to it.
+        """
+        given = (getattr(self, name) for name in keys or ("ballast", "flexible_legs"))
+        fittings = tuple(one.fitting for one in given if one is not None)
+        bare = self._bare()
+        return fitted(bare, fittings) if fittings else bare  # type: ignore[arg-type]  # a class can be hashed
+
+    def _bare(self) -> Kind:
+        """The rover of this type, with the parts that its numbers give it. Raises ValueError: its file is of none."""
         if self.type == IMPORTED:
             if self.imported.urdf is None:
                 raise ValueError("null, allowed: the path of a URDF, as `hil rover import FILE` writes it")
             return imported(self.imported.urdf, self.imported.wheels)
         kind = rover_named(self.type)
         assert kind is not None  # else the check would have failed
-        return kind
+        numbers = {name: self._number(kind, name) for name in kind.shaping}
+        shape = tuple((name, value) for name, value in numbers.items() if value != getattr(kind, name))
+        return with_shape(kind, shape) if shape else kind  # type: ignore[arg-type]  # a class can be hashed
 
     @property
     def path(self) -> str:
@@ -309,13 +368,12 @@ class RoverConfig(_Keys, _Type):  # its keys are made from the registry, so mypy
         kind = self.kind_with(driven)
         if self.type == IMPORTED:
             return kind()
-        below = section_quantities(kind)
-        return kind(
-            **{
-                name: one.in_si(getattr(getattr(self, self.type) if name in below else self, one.key(name)))
-                for name, one in kind.quantities().items()
-            }
-        )
+        return kind(**{name: self._number(kind, name) for name in kind.quantities()})
+
+    def _number(self, kind: Kind, name: str) -> Any:
+        """A parameter of the rover of this type [kg, m, rad]."""
+        one, below = kind.quantities()[name], section_quantities(kind)
+        return one.in_si(getattr(getattr(self, self.type) if name in below else self, one.key(name)))
 
 
 @functools.cache

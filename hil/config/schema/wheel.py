@@ -69,7 +69,9 @@ class WheelConfig(Section):
         exclude_if=is_none,
     )
     grouser_rim: bool | None = key(
-        None, "true: the rim touches the obstacle between the grousers too; null: their tips alone", exclude_if=is_none
+        None,
+        "true: obstacle and firm ground are touched by tips or rim; null: by tips alone, ground by a circle",
+        exclude_if=is_none,
     )
     of: dict[str, _OwnWheelConfig] = Field(
         default_factory=dict,

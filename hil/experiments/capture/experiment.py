@@ -77,7 +77,15 @@ def momentum_between(rover: Rover, names: tuple[str, ...], first: Configuration,
     return _Momentum(linear, angular)
 
 
-BENDS = ("upper_1_bend", "lower_1_bend")
+def bending_places(names: Sequence[str]) -> dict[str, list[int]]:
+    """Places of the bending coordinates of each boom that bends; its end is deflected by their sum."""
+    found: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        if name.endswith("_bend"):
+            found.setdefault(name.split("_")[0], []).append(place)
+    return found
+
+
 _FIELDS = ("t_ns", "state", "pose", "joint_angle_rad", "servo_angle_rad", "gap_m", "effective_kinetic_energy_J")
 # Between rows that are looked at; the end over which speeds are taken; pairs of rows for a momentum, and their spans.
 _EVERY_S, _END_S, _PAIRS, _SPAN_S = 0.01, 0.5, 8, 0.1
@@ -193,12 +201,12 @@ def _motion(ticks: NDArray[Any], names: tuple[str, ...]) -> Summary:
     t_s = 1e-9 * ticks["t_ns"]
     last = int(np.searchsorted(t_s, t_s[-1] - _END_S))
     rates = np.abs(angles[-1] - angles[last]) / max(t_s[-1] - t_s[last], 1e-9)
-    bends = ticks["joint_angle_rad"][:, [names.index(name) for name in BENDS]]
+    bends = [ticks["joint_angle_rad"][:, places].sum(axis=1) for places in bending_places(names).values()]
     pose = ticks["pose"].astype(np.float64)
     yaw = 2.0 * np.arctan2(pose[:, 5], pose[:, 6])
     values = (
         [finite(float(one)) for one in turns], float(turns.max()), float(rates.max()),
-        1e3 * float(np.abs(bends).max()), float(np.degrees(np.abs(np.unwrap(yaw) - yaw[0]).max())),
+        1e3 * float(np.abs(bends).max(initial=0.0)), float(np.degrees(np.abs(np.unwrap(yaw) - yaw[0]).max())),
         float(np.linalg.norm(pose[:, :3] - pose[0, :3], axis=1).max()),
     )  # fmt: skip
     return dict(zip(keys, values, strict=True))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from hil.experiments.capture.experiment import BENDS, PHASES
+from hil.experiments.capture.experiment import PHASES, bending_places
 from hil.experiments.drawing import (
     COLOURS,
     ENERGY_COLOUR,
@@ -49,9 +49,11 @@ def plot_capture(record: OpenRecord, summary: Mapping[str, Any], run: str, form:
         t_s, angle = lines["servo_angle_rad"][i]
         plot_line(joints, form, t_s, degrees * (angle - angle[0]), **style)
         plot_line(torques, form, *lines["servo_torque_Nm"][i], **style)
-    for name, colour in zip(BENDS, COLOURS, strict=False):
-        t_s, bend = lines["joint_angle_rad"][layout.turning.index(name)]
-        plot_line(booms, form, t_s, 1e3 * bend, color=colour, label=name.split("_")[0])
+    for (boom, places), colour in zip(bending_places(layout.turning).items(), COLOURS, strict=False):
+        modes = [lines["joint_angle_rad"][place] for place in places]
+        t_s = modes[0][0]
+        bend = np.sum([np.interp(t_s, *one) for one in modes], axis=0)
+        plot_line(booms, form, t_s, 1e3 * bend, color=colour, label=boom)
     t_s, z = lines["pose"][5]
     plot_line(craft, form, t_s, degrees * 2.0 * np.arcsin(np.clip(z, -1.0, 1.0)), color=COLOURS[0])
     plot_line(energy, form, *lines["effective_kinetic_energy_J"][0], color=ENERGY_COLOUR)

@@ -16,6 +16,7 @@ from hil.config.model_parameters import nominal_rig
 from hil.config.rig import Rig
 from hil.config.schema.experiments import CrossingConfig
 from hil.config.schema.ground_and_obstacle import GroundConfig
+from hil.control.ballast import BallastControl
 from hil.experiments.base import ArmingChecks, Experiment, FinishedRun, Summary
 from hil.experiments.crossing.judgement import RESULTS, Course, Floats, judged
 from hil.experiments.crossing.plate_force import RESULTS as PLATE_RESULTS
@@ -43,6 +44,7 @@ from hil.messages.layout import Layout
 from hil.messages.stages import Estimate, Goal, Prediction, Samples
 from hil.recording import OpenRecord
 from models.plant import RigParameters
+from models.rover.fittings import BALLAST
 from models.statics import NoSteadyStateError
 
 if TYPE_CHECKING:
@@ -72,7 +74,11 @@ def plot_crossing(record: OpenRecord, summary: Mapping[str, Any], run: str, form
     poses[:, 3:] /= np.linalg.norm(poses[:, 3:], axis=1)[:, None]
     angles = np.array([np.interp(t_s, *line) for line in lines["joint_angle_rad"]]).reshape(-1, len(t_s)).T
     _draw_side(side, form, Course(nominal), layout, poses, angles)
-    plot_line(height, form, t_s, poses[:, 2] - poses[0, 2], color="black")
+    if config.crossing.moves_ballast:
+        _draw_ballast(height, form, record, layout)
+    else:
+        plot_line(height, form, t_s, poses[:, 2] - poses[0, 2], color="black")
+        dress_panel(height, form, "Rise of the body, twin", "[m]")
     if summary.get("plate_hit_s") is not None:
         _draw_plate(pitch, form, record, summary)
     else:
@@ -81,7 +87,6 @@ def plot_crossing(record: OpenRecord, summary: Mapping[str, Any], run: str, form
     for axes, field in ((loads, "normal_force_N"), (slip, "slip"), (speeds, "wheel_speed_radps")):
         plot_wheels(axes, form, layout, lines[field])
     dress_panel(side, form, "Paths of the axles over the profile, twin", "[m]", "x [m]")
-    dress_panel(height, form, "Rise of the body, twin", "[m]")
     dress_panel(loads, form, "Upward forces on the wheels, twin", "[N]")
     dress_panel(slip, form, "Slip, twin", "[-]")
     dress_panel(speeds, form, "Wheel speeds, measured", "[rad/s]")
@@ -92,6 +97,13 @@ def plot_crossing(record: OpenRecord, summary: Mapping[str, Any], run: str, form
         axes.set_xlabel("time [s]", fontsize=form.font(9.0))
     frame_figure(figure, form, f"Crossing of a {summary.get('shape')}", record, summary, run)
     return figure
+
+
+def _draw_ballast(axes: Axes, form: FigureForm, record: OpenRecord, layout: Layout) -> None:
+    """How far the ballast is ahead of its middle; how the body rises, the paths of the axles show too."""
+    lines = over_time(record.tick, {"servo_angle_rad": 1e3})["servo_angle_rad"]
+    plot_line(axes, form, *lines[layout.servos.index(BALLAST)], color="black")
+    dress_panel(axes, form, "Displacement of the ballast, measured", "[mm]")
 
 
 def _draw_plate(axes: Axes, form: FigureForm, record: OpenRecord, summary: Mapping[str, Any]) -> None:
@@ -233,6 +245,7 @@ class CrossingExperiment(Experiment):
         self._ramp_s = max(self._wanted) / (OF_ACCELERATION * rig.limits.wheel_acceleration_radps2)
         self._zeros = rig.layout.zero_speeds
         self._began_ns = 0
+        self._ballast = BallastControl(rig, self._course.rover, self._course.line) if section.moves_ballast else None
 
     def headline(self) -> str:
         """Shape and speed."""
@@ -272,6 +285,9 @@ class CrossingExperiment(Experiment):
             False,
             speed_radps=tuple([share * speed for speed in self._wanted]),
             pushing=self.state != APPROACH,
+            joint_angle_rad=self._ballast.command(prediction.pose, self._course.each_axle_m(prediction.pose))
+            if self._ballast
+            else (),
         )
 
     def _go_on(self, pose: Sequence[float], t_ns: int) -> None:

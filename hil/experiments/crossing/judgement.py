@@ -66,10 +66,14 @@ class Course:
 
     def axles_m(self, pose: Sequence[float]) -> tuple[float, float]:
         """World x of the foremost and of the rearmost axle, with the base in this pose: place [m], quaternion."""
+        found = self.each_axle_m(pose)
+        return max(found), min(found)
+
+    def each_axle_m(self, pose: Sequence[float]) -> list[float]:
+        """World x of each axle, with the base in this pose."""
         ahead, _, _, x, y, z, w = pose
         row = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)
-        found = [ahead + row[0] * a + row[1] * b + row[2] * c for a, b, c in self._wheels]
-        return max(found), min(found)
+        return [ahead + row[0] * a + row[1] * b + row[2] * c for a, b, c in self._wheels]
 
     def paths(self, poses: Floats, joints: Sequence[str], angles: Floats) -> Floats:
         """Places (wheels, n, 3) of the axles in the world.

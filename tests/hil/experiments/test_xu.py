@@ -12,6 +12,7 @@ from hil.config import ConfigError, load_config
 from hil.config.loading import shipped_files
 from hil.config.rig import Rig
 from hil.recording import read_trial
+from models.plant import Spread
 from tools.make_rough_ground import SEED, START_M, csv_text, points
 
 SHORT = {
@@ -60,3 +61,48 @@ def test_the_rough_ground_is_what_its_tool_writes():
     ground = points(SEED)
     assert np.abs(ground[:, :2].mean(axis=0) - START_M).max() < 0.8
     assert 0.01 < ground[:, 2].std() < 0.05
+
+
+WHOLE = {
+    "rover.xu.wing_mass_kg": 2.0,
+    "rover.xu.antenna_mass_kg": 3.0,
+    "rover.xu.mast_mass_kg": 4.0,
+    "servos.joints": {"steering": {"range_deg": [-90, 90]}, "mast_pan": {"rate_degps": 60.0}},
+    "stimulus.table": "time_s,mast_pan_deg,speed_mps\n0,0,0\n0.5,20,0\n0.8,20,0.03\n1,20,0\n",
+    "telemetry.endpoint": "",
+}
+
+
+@pytest.mark.slow
+def test_a_mast_turns_by_its_servo_and_is_recorded_verified_and_replayed(tmp_path):
+    summary = run_experiment(load_config("sim_xu", WHOLE), tmp_path, progress=lambda _: None, figure=False).summary
+    assert summary["accepted"], summary["reasons"]
+    assert [check for check in verify(tmp_path) if not check.ok] == []
+    assert replay(tmp_path).differences == []
+    record = read_trial(tmp_path, trusted=True)
+    mast = summary["joints"].index("mast_pan")
+    assert np.degrees(record.tick["servo_angle_rad"][-1, mast]) == pytest.approx(20.0, abs=0.2)
+
+
+def test_parts_that_xus_rover_does_not_have_are_not_driven_and_leave_its_fingerprint():
+    bare, sized = load_config("sim_xu"), load_config("sim_xu", {"rover.xu.mast_height_m": 0.8})
+    assert bare.sha256() == sized.sha256()
+    assert "mast" not in str(bare.model_dump(mode="json")["rover"])
+    without = {key: value for key, value in WHOLE.items() if "mast_mass" not in key}
+    with pytest.raises(ConfigError, match=r"servos\.joints.*mast_pan.*front_left_wing.*antenna_tilt"):
+        load_config("sim_xu", without)
+    locked = load_config("sim_xu", {"rover.xu.wing_mass_kg": 2.0, "rover.locks": {"wing": -90.0}})
+    wings = [joint.locked_at for joint in locked.rover_model().tree.joints if joint.kind == "wing"]
+    assert wings == pytest.approx([-0.5 * np.pi] * 4)
+
+
+def test_a_simulated_rig_draws_its_masses_as_before_where_a_part_is_missing():
+    """A mass that is null is not drawn; the others keep their place in the order."""
+    spread = Spread(0.1, 0.0, 0.0, 0.0, 0.0)
+    bare, winged = (
+        Rig(load_config("sim_xu", more)).nominal.perturbed(spread, np.random.default_rng(3)).rover
+        for more in ({}, {"rover.xu.wing_mass_kg": 2.0})
+    )
+    assert (bare.wing_mass, bare.mast_mass) == (None, None)
+    assert (bare.body_mass, bare.steer_mass) == (winged.body_mass, winged.steer_mass)
+    assert winged.wing_mass not in (None, 2.0)

@@ -148,5 +148,7 @@ def test_firm_ground_strays_as_soil_does():
 def test_ruts_under_a_wheel_model_without_memory_are_refused():
     nominal = nominal_rig(load_config("sim_impact"))
     wrong = replace(nominal, ground=replace(nominal.ground, ruts=True, wheel=WheelKind("tire_1")))
-    with pytest.raises(ValueError, match=r"variants of the wheels are \['tire_1'\], allowed with ruts: 'exact'"):
+    with pytest.raises(
+        ValueError, match=r"variants of the wheels are \['tire_1'\], allowed with ruts: 'exact', 'flexible'"
+    ):
         wrong.build()

@@ -97,6 +97,15 @@ ROVERS = {
     "juno tilting": (lambda: juno(locks={"tilt": None, "spin": None}), DIFFERENTIAL | CHAINS),
     "xu": (xu, DIFFERENTIAL),
     "xu steering, its arms driven": (lambda: xu(locks={"steering": None, "arm": None}), DIFFERENTIAL),
+    "xu, all that turns": (
+        lambda: xu(
+            wing_mass=2.0,
+            antenna_mass=3.0,
+            mast_mass=4.0,
+            locks=dict.fromkeys(("steering", "arm", "wing", "foot", "pan", "tilt")),
+        ),
+        DIFFERENTIAL,
+    ),
     "single_wheel": (single_wheel, {}),
     "space_arm": (lambda: SpaceArm().build(rigid=True), {}),
 }
