@@ -302,6 +302,7 @@ class Cia402Drives(DrivesDevice):
 
     def _ask_again(self) -> None:
         """Raises DeviceError: it was asked for often enough."""
+        instead = self._bus.found_instead()
         self._bus.judge()
         self._tried += 1
         if self._tried < TRIES:
@@ -312,7 +313,7 @@ class Cia402Drives(DrivesDevice):
         silent = "; ".join(one.where for one in self._drives if one.feedback is None)
         raise LinkLostError(
             f"{silent}: no answer within {self._round_ns * 1e-6:.0f} ms, twice; check cable, termination, power and "
-            f"bit rate{self._bus.found_instead()}"
+            f"bit rate{instead}"
         )
 
     def _publish(self) -> None:

@@ -114,7 +114,7 @@ class SimDrive:
             self._obey_network(data[0], t_ns)
         elif identifier == protocol.SYNC and self.operational:
             yield from self._process_data()
-        elif identifier == protocol.HEARTBEAT + (self.objects[0x1016, 1] >> 16 & 0x7F) and identifier & 0x7F:
+        elif identifier == protocol.HEARTBEAT + (self._dead_man >> 16) and self._dead_man:
             self._fed_ns = t_ns
             if self.register & _COMMUNICATION == _COMMUNICATION:
                 self.register &= ~_COMMUNICATION
@@ -129,7 +129,7 @@ class SimDrive:
         """Run its ramp, and its dead-man."""
         passed_ns, self._now_ns = max(now_ns - self._now_ns, 0) if self._now_ns else 0, now_ns
         over_ns = NEVER_NS
-        if self._fed_ns >= 0 and (time_ms := self.objects[0x1016, 1] & 0xFFFF):
+        if self._fed_ns >= 0 and (time_ms := self._dead_man & 0xFFFF):
             over_ns = self._fed_ns + time_ms * 1_000_000
         if now_ns >= self._reacts_until_ns:
             self.go(DriveState.FAULT)
@@ -180,6 +180,11 @@ class SimDrive:
     def _powered(self) -> bool:
         return not self.state.off and self.state is not DriveState.SWITCHED_ON
 
+    @property
+    def _dead_man(self) -> int:
+        """Whose heartbeat it needs, and how often."""
+        return self.objects.get((0x1016, 1), 0)
+
     def _obey_network(self, command: int, t_ns: int) -> None:
         if command == protocol.RESET_COMMUNICATION:
             self._begin({key: value for key, value in self.objects.items() if key[0] >= _APPLICATION})
@@ -192,14 +197,14 @@ class SimDrive:
     def _miss_heartbeat(self, now_ns: int) -> None:
         self._fed_ns = -1
         self.report_error(HEARTBEAT_MISSING, self.register | _COMMUNICATION)
-        if self.objects[0x1029, 1] != protocol.STAY_OPERATIONAL:
+        if self.objects.get((0x1029, 1)) != protocol.STAY_OPERATIONAL:
             self._network, self.operational = protocol.READY, False
         self._abort_connection(now_ns)
 
     def _abort_connection(self, now_ns: int) -> None:
         """What it does without a connection, by its option code."""
         reaction = {1: DriveState.FAULT, 2: DriveState.SWITCH_ON_DISABLED, 3: DriveState.QUICK_STOP}
-        if (state := reaction.get(self.objects[0x6007, 0])) is not None and self._powered:
+        if (state := reaction.get(self.objects.get((0x6007, 0), 0))) is not None and self._powered:
             self._now_ns = max(self._now_ns, now_ns)
             self.go(state)
 
@@ -307,7 +312,7 @@ class SimDrive:
             raise SdoAbortError(protocol.WRONG_LENGTH)
         value = entry.unpack(data)
         if index - 0x200 in _PDOS:
-            if not self.objects[index - 0x200, 1] & protocol.OFF:
+            if not self.objects.get((index - 0x200, 1), 0) & protocol.OFF:
                 raise SdoAbortError(protocol.NOT_NOW)
             if sub and value and _MAPPABLE.get(value >> 8) != value & 0xFF:
                 raise SdoAbortError(protocol.NOT_MAPPABLE)
