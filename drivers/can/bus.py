@@ -8,7 +8,7 @@ from contextlib import suppress
 from drivers.can import slcan
 from drivers.can.slcan import AdapterStatus, CanFrame, LineReader
 from drivers.host import COMPUTER, Alive, Host, SerialPort, line_time_ns
-from drivers.interfaces import BadFrameError, DamageCount, DeviceError, LinkLostError
+from drivers.interfaces import BadFrameError, DamageCount, DamagedError, DeviceError, LinkLostError
 from drivers.serial.link import GONE, gone_error, open_port
 
 # An adapter that answers its commands does so within this time [s]; some answer none.
@@ -16,6 +16,8 @@ ADAPTER_S = 0.05
 # At opening, what the port still holds is discarded: at most so many pieces.
 MOST_OLD = 64
 READ_CHUNK = 4096
+# At opening, an adapter that was stopped in a line may send so many that are none.
+MOST_STRANGE = 2
 
 
 class CanBus:
@@ -55,7 +57,7 @@ class CanBus:
         self._serial: SerialPort | None = None
         self._reader = LineReader()
         self._damage = DamageCount(self.where, "rounds", "check cable, termination, bit rate and baud rate")
-        self._bad = ""
+        self._bad, self._strange = "", 0
         self.flags, self.errors = -1, 0
         self.sent_ns = self.received_ns = 0
 
@@ -68,7 +70,7 @@ class CanBus:
         """Open the port exclusively, and the bus at its bit rate. Raises DeviceError."""
         self.close()
         self._serial = open_port(self._host, self.device, self.port, self.baud)
-        self._reader, self._bad, self.flags = LineReader(), "", -1
+        self._reader, self._bad, self._strange, self.flags = LineReader(), "", 0, -1
         self._damage.forget()
         self._command(slcan.FLUSH + slcan.CLOSE, late=True)  # refused where it is closed already
         self._command(slcan.NO_TIME_STAMPS, late=True)  # refused where there are none
@@ -76,6 +78,11 @@ class CanBus:
             if self._command(command) == slcan.BELL:
                 raise DeviceError(f"{self.where}: the adapter refuses {what}; unplug it and plug it in again")
         self._command(slcan.STATUS)
+        if self._strange > MOST_STRANGE:
+            raise DamagedError(
+                f"{self.where}: {self._strange} lines that no SLCAN adapter sends, newest: {self._bad}; another device "
+                "may be sending here; check cable, power, address and baud rate"
+            )
         self._bad, self.errors = "", 0
 
     def close(self) -> None:
@@ -110,6 +117,7 @@ class CanBus:
         for line in lines:
             try:
                 if line == slcan.BELL:
+                    self._strange -= 1
                     raise BadFrameError("a frame that the adapter refuses (BELL)")
                 found = slcan.decode(line)
                 if isinstance(found, CanFrame):
@@ -119,7 +127,7 @@ class CanBus:
                 if isinstance(found, AdapterStatus):
                     self.flags = found.flags
             except BadFrameError as error:
-                self._bad, self.errors = str(error), self.errors + 1
+                self._bad, self.errors, self._strange = str(error), self.errors + 1, self._strange + 1
             other.append(line)
         return other
 

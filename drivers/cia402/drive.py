@@ -13,7 +13,7 @@ from drivers.can.slcan import CanFrame
 from drivers.cia402 import protocol, status
 from drivers.cia402.motor_layout import Cia402Wheels, DrivePlace
 from drivers.cia402.protocol import Entry, SdoAbortError
-from drivers.cia402.state_machine import RESET_FAULT, STATE_BITS, DriveState, state_of
+from drivers.cia402.state_machine import RESET_FAULT, STATE_BITS, Cia402State, state_of
 from drivers.host import Alive, Host
 from drivers.interfaces import BadFrameError, ControllerState, DeviceError, DeviceIdentity, LinkLostError
 from drivers.motor_controllers import ControllerPower, raise_all
@@ -41,7 +41,7 @@ _LARGE = 1 << 16
 _BY_MAKER = "set it with the maker's program, or correct the settings"
 
 
-class Feedback(NamedTuple):
+class _Feedback(NamedTuple):
     """What a drive has answered to the newest synchronisation.
 
     Attributes:
@@ -83,15 +83,15 @@ class Cia402Drive:
 
     def forget(self) -> None:
         """Forget what it has reported."""
-        self.feedback: Feedback | None = None
-        self.newest = Feedback(0, 0)
+        self.feedback: _Feedback | None = None
+        self.newest = _Feedback(0, 0)
         self.slow: dict[Entry, int] = {}
         self.boots, self._answer = 0, b""
-        self._emergency, self._fallen = (0, 0), (DriveState.ENABLED, -SEEN_NS)
+        self._emergency, self._fallen = (0, 0), (Cia402State.ENABLED, -SEEN_NS)
         self._read_ns = self._measured_ns = -1
 
     @property
-    def state(self) -> DriveState:
+    def state(self) -> Cia402State:
         """By its newest statusword."""
         return state_of(self.newest.statusword)
 
@@ -104,7 +104,7 @@ class Cia402Drive:
         """Take one of its frames. Raises BadFrameError."""
         kind, data = frame.identifier - self.place.node, frame.data
         if kind == protocol.TPDO1:
-            self.newest = self.feedback = Feedback(*self.place.feedback.unpack(data))
+            self.newest = self.feedback = _Feedback(*self.place.feedback.unpack(data))
             self._measured_ns = self._host.now_ns()
         elif kind == protocol.SDO_ANSWER:
             self._answer = data
@@ -149,12 +149,12 @@ class Cia402Drive:
 
     def reset_fault(self) -> None:
         """Reset its fault, if it is in one: its cause may be gone. Raises DeviceError: it is not."""
-        if state_of(self.read(protocol.STATUSWORD)) is not DriveState.FAULT:
+        if state_of(self.read(protocol.STATUSWORD)) is not Cia402State.FAULT:
             return
         code = self.read(protocol.ERROR_CODE, 0)
         for value in (RESET_FAULT, 0):
             self.write(protocol.CONTROLWORD, value)
-        if state_of(self.read(protocol.STATUSWORD)) is DriveState.FAULT:
+        if state_of(self.read(protocol.STATUSWORD)) is Cia402State.FAULT:
             words = ", ".join(status.ERROR.words(status.error_row(code))) or "no error"
             raise DeviceError(f"{self.where}: in a fault that a reset does not end: {words} (0x{code:04X})")
 
@@ -202,8 +202,8 @@ class Cia402Drive:
     def reports(self) -> tuple[DeviceReport, ...]:
         """What it reports about itself now."""
         fallen, fallen_ns = self._fallen
-        if self.state is DriveState.FAULT or self._host.now_ns() - fallen_ns >= SEEN_NS:
-            fallen = DriveState.FAULT if self.state is DriveState.FAULT else DriveState.ENABLED
+        if self.state is Cia402State.FAULT or self._host.now_ns() - fallen_ns >= SEEN_NS:
+            fallen = Cia402State.FAULT if self.state is Cia402State.FAULT else Cia402State.ENABLED
         code, register = self._errors()
         return (
             *status.STATE.reports(fallen, self.where),
@@ -232,7 +232,7 @@ class Cia402Drive:
         """Code and register, of the newest emergency message or as they are read."""
         code, register = self._emergency
         register |= self.slow.get(protocol.ERROR_REGISTER, 0)
-        if register or self.state in (DriveState.FAULT_REACTION, DriveState.FAULT):  # else it is that of an old error
+        if register or self.state in (Cia402State.FAULT_REACTION, Cia402State.FAULT):  # else it is that of an old error
             code = code or self.slow.get(protocol.ERROR_CODE, 0)
         return code, register
 

@@ -20,7 +20,7 @@ from drivers.cia402 import protocol
 from drivers.cia402.drive import BOOT_S, SEEN_NS, Cia402Drive
 from drivers.cia402.motor_layout import ROUND_S, Cia402Wheels
 from drivers.cia402.section import Cia402DrivesSection
-from drivers.cia402.state_machine import DISABLE_VOLTAGE, DriveState, to_enable
+from drivers.cia402.state_machine import DISABLE_VOLTAGE, Cia402State, to_enable
 from drivers.driver_type import RigSetup
 from drivers.host import COMPUTER, LOOK_S, SLICE_S, Alive, Host
 from drivers.interfaces import ControllerState, DeviceError, DrivesDevice, Health, LinkLostError, StopFrames
@@ -218,7 +218,7 @@ class Cia402Drives(DrivesDevice):
             self._disarm()
         if self._power is _Power.ENABLED:
             for one in self._drives:
-                if one.state is not DriveState.ENABLED:
+                if one.state is not Cia402State.ENABLED:
                     one.fall()
                     self._disarm()
 
@@ -287,14 +287,14 @@ class Cia402Drives(DrivesDevice):
             raise DeviceError(f"{on}: its power stage is still on {OFF_S:g} s after the stop; press the emergency stop")
         self._publish()
 
-    def _go_on_enabling(self, states: set[DriveState]) -> None:
+    def _go_on_enabling(self, states: set[Cia402State]) -> None:
         """Raises DeviceError: a drive does not come into operation."""
-        if states == {DriveState.ENABLED}:
+        if states == {Cia402State.ENABLED}:
             self._power, self._due_ns = _Power.ENABLED, self._host.now_ns()
-        elif DriveState.FAULT in states:  # it reports that by itself
+        elif Cia402State.FAULT in states:  # it reports that by itself
             self._disarm()
         elif self._host.now_ns() - self._enabling_ns > ENABLE_S * 1e9:
-            late = [one for one in self._drives if one.state is not DriveState.ENABLED]
+            late = [one for one in self._drives if one.state is not Cia402State.ENABLED]
             found = "; ".join(f"{one.where}: {one.state.name.lower().replace('_', ' ')}" for one in late)
             raise DeviceError(f"{found}: needed: operation enabled within {ENABLE_S:g} s; is safe torque off released?")
         else:

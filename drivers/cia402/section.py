@@ -24,7 +24,7 @@ class Cia402DrivesSection(DrivesSection):
 
     driver: Literal["cia402"] = Field(description="which driver")
     port: Port = Field(description="serial port of the CAN adapter")
-    baud: Baud = Field(1_000_000, description="of that port; an adapter with a USB port of its own ignores it")
+    baud: Baud = Field(1_000_000, description="of that port; an adapter on USB ignores it")
     bit_rate: Literal[10_000, 20_000, 50_000, 100_000, 125_000, 250_000, 500_000, 800_000, 1_000_000] = Field(
         1_000_000, description="of the bus [bit/s]"
     )

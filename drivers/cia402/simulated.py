@@ -9,12 +9,12 @@ from typing import Any
 
 from typing_extensions import override
 
-from drivers.can.simulated import SimAdapter
+from drivers.can.simulated import SimAdapter, SimulatedNode
 from drivers.can.slcan import CanFrame
 from drivers.can.status import ADAPTER
 from drivers.cia402 import protocol, status
 from drivers.cia402.protocol import Entry, SdoAbortError
-from drivers.cia402.state_machine import DriveState
+from drivers.cia402.state_machine import Cia402State
 from drivers.sim.protocol.plant_ports import NEVER_NS, AxlePorts
 
 NAME = b"simulated CiA 402 drive"
@@ -42,7 +42,7 @@ _MAPPABLE = {
 _CONSTANT = (0x1000, 0x1018, 0x603F, 0x6075, 0x6502)
 
 
-class SimDrive:
+class SimDrive(SimulatedNode):
     """A `SimulatedNode`: one drive.
 
     Simplified: process data go out on a synchronisation only, a quick stop and a fault reaction hold a speed of zero,
@@ -82,7 +82,7 @@ class SimDrive:
         self._wheels, self._wheel, self.node, self._units = wheels, wheel, node, units_per_radps
         self.identity, self.reported, self.register = list(identity), 0, 0
         self.twin = self.fault_lasts = False
-        self.state, self.operational, self._network = DriveState.SWITCH_ON_DISABLED, False, protocol.READY
+        self.state, self.operational, self._network = Cia402State.SWITCH_ON_DISABLED, False, protocol.READY
         self._defaults = {
             (0x1000, 0): protocol.DRIVE_PROFILE, (0x1016, 0): 1, (0x1016, 1): 0, (0x1017, 0): 0, (0x1018, 0): 4,
             (0x1029, 0): 1, (0x1029, 1): 0, (0x6007, 0): 1, (0x603F, 0): 0, (0x6040, 0): 0, (0x6060, 0): 0,
@@ -132,7 +132,7 @@ class SimDrive:
         if self._fed_ns >= 0 and (time_ms := self._dead_man & 0xFFFF):
             over_ns = self._fed_ns + time_ms * 1_000_000
         if now_ns >= self._reacts_until_ns:
-            self.go(DriveState.FAULT)
+            self.go(Cia402State.FAULT)
         if now_ns >= over_ns:
             over_ns = NEVER_NS
             self._miss_heartbeat(now_ns)
@@ -152,7 +152,7 @@ class SimDrive:
     def restart(self) -> None:
         """Its power was off and is on again: what was set is lost."""
         self._network, self.operational = protocol.READY, False
-        self.go(DriveState.SWITCH_ON_DISABLED)
+        self.go(Cia402State.SWITCH_ON_DISABLED)
         self._begin({})
 
     def change(self, index: int, sub: int, value: int | None) -> None:
@@ -163,11 +163,11 @@ class SimDrive:
             else:
                 objects[index, sub] = value
 
-    def go(self, state: DriveState) -> None:
+    def go(self, state: Cia402State) -> None:
         """Change its state by itself; what enables it acts again after it has been told to be off."""
         ran, self.state = self._powered, state
-        self._stays_off = state is not DriveState.ENABLED
-        self._reacts_until_ns = self._now_ns + REACTION_NS if state is DriveState.FAULT_REACTION else NEVER_NS
+        self._stays_off = state is not Cia402State.ENABLED
+        self._reacts_until_ns = self._now_ns + REACTION_NS if state is Cia402State.FAULT_REACTION else NEVER_NS
         if ran and not self._powered:
             self.timeouts.append(self._now_ns)
         self._drive(0.0)
@@ -178,7 +178,7 @@ class SimDrive:
 
     @property
     def _powered(self) -> bool:
-        return not self.state.off and self.state is not DriveState.SWITCHED_ON
+        return not self.state.off and self.state is not Cia402State.SWITCHED_ON
 
     @property
     def _dead_man(self) -> int:
@@ -203,14 +203,14 @@ class SimDrive:
 
     def _abort_connection(self, now_ns: int) -> None:
         """What it does without a connection, by its option code."""
-        reaction = {1: DriveState.FAULT, 2: DriveState.SWITCH_ON_DISABLED, 3: DriveState.QUICK_STOP}
+        reaction = {1: Cia402State.FAULT, 2: Cia402State.SWITCH_ON_DISABLED, 3: Cia402State.QUICK_STOP}
         if (state := reaction.get(self.objects.get((0x6007, 0), 0))) is not None and self._powered:
             self._now_ns = max(self._now_ns, now_ns)
             self.go(state)
 
     def _control(self, word: int, before: int, t_ns: int) -> None:
         """Obey a controlword."""
-        state, ran, one = self.state, self._powered, DriveState
+        state, ran, one = self.state, self._powered, Cia402State
         if state is one.FAULT:
             if word & 0x80 and not before & 0x80 and not self.fault_lasts:
                 self.state = one.SWITCH_ON_DISABLED
@@ -239,7 +239,7 @@ class SimDrive:
             return False
         if self._held is None:
             self._speed = self._wheels.speed_radps(self._wheel) * self._units
-        target = self.objects[0x60FF, 0] if self.state is DriveState.ENABLED else 0
+        target = self.objects[0x60FF, 0] if self.state is Cia402State.ENABLED else 0
         grows = abs(target) > abs(self._speed)
         most = self.objects[0x6083 if grows else 0x6084, 0] * seconds
         self._speed += max(-most, min(most, target - self._speed))
@@ -399,7 +399,7 @@ class Cia402Bus(SimAdapter):
         elif how["status"] == ADAPTER.name:
             super().inject_fault(kind, how)
         elif how["status"] == status.STATE.name:
-            drive.go(DriveState(how["value"]))
+            drive.go(Cia402State(how["value"]))
         elif how["status"] == status.STATUSWORD.name:
             drive.reported = how["value"]
         elif how["status"] == status.REGISTER.name:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 
-class DriveState(IntEnum):
+class Cia402State(IntEnum):
     """The states, numbered as they are reached."""
 
     NOT_READY = 1
@@ -31,31 +31,31 @@ class DriveState(IntEnum):
         return next(value for (_, value), state in _BY_BITS.items() if state is self)
 
 
-_OFF = (DriveState.NOT_READY, DriveState.SWITCH_ON_DISABLED, DriveState.READY, DriveState.FAULT)
+_OFF = (Cia402State.NOT_READY, Cia402State.SWITCH_ON_DISABLED, Cia402State.READY, Cia402State.FAULT)
 # Bits of the statusword that count, and their value.
 _BY_BITS = {
-    (0x4F, 0x00): DriveState.NOT_READY,
-    (0x4F, 0x40): DriveState.SWITCH_ON_DISABLED,
-    (0x6F, 0x21): DriveState.READY,
-    (0x6F, 0x23): DriveState.SWITCHED_ON,
-    (0x6F, 0x27): DriveState.ENABLED,
-    (0x6F, 0x07): DriveState.QUICK_STOP,
-    (0x4F, 0x0F): DriveState.FAULT_REACTION,
-    (0x4F, 0x08): DriveState.FAULT,
+    (0x4F, 0x00): Cia402State.NOT_READY,
+    (0x4F, 0x40): Cia402State.SWITCH_ON_DISABLED,
+    (0x6F, 0x21): Cia402State.READY,
+    (0x6F, 0x23): Cia402State.SWITCHED_ON,
+    (0x6F, 0x27): Cia402State.ENABLED,
+    (0x6F, 0x07): Cia402State.QUICK_STOP,
+    (0x4F, 0x0F): Cia402State.FAULT_REACTION,
+    (0x4F, 0x08): Cia402State.FAULT,
 }
 # Bits of the statusword that show the state.
 STATE_BITS = 0x6F
 # Controlwords.
 DISABLE_VOLTAGE, QUICK_STOP, SHUT_DOWN, SWITCH_ON, ENABLE, RESET_FAULT = 0x00, 0x02, 0x06, 0x07, 0x0F, 0x80
 _TO_ENABLE = {
-    DriveState.SWITCH_ON_DISABLED: SHUT_DOWN,
-    DriveState.READY: SWITCH_ON,
-    DriveState.SWITCHED_ON: ENABLE,
-    DriveState.ENABLED: ENABLE,
+    Cia402State.SWITCH_ON_DISABLED: SHUT_DOWN,
+    Cia402State.READY: SWITCH_ON,
+    Cia402State.SWITCHED_ON: ENABLE,
+    Cia402State.ENABLED: ENABLE,
 }
 
 
-def state_of(statusword: int) -> DriveState:
+def state_of(statusword: int) -> Cia402State:
     """The state that a statusword shows; a combination that no state has counts as not ready.
 
     Example:
@@ -63,9 +63,9 @@ def state_of(statusword: int) -> DriveState:
         ('ENABLED', 'FAULT')
     """
     found = (state for (bits, value), state in _BY_BITS.items() if statusword & bits == value)
-    return next(found, DriveState.NOT_READY)
+    return next(found, Cia402State.NOT_READY)
 
 
-def to_enable(state: DriveState) -> int:
+def to_enable(state: Cia402State) -> int:
     """Returns the controlword that leads a step nearer to an enabled operation; a fault is not reset by it."""
     return _TO_ENABLE.get(state, DISABLE_VOLTAGE)

@@ -6,7 +6,7 @@ Sources: CiA 402-2 V4.0 (statusword, error codes); CiA 301 V4.2, section 7.2.7 (
 from __future__ import annotations
 
 from drivers.can.status import ADAPTER
-from drivers.cia402.state_machine import DriveState
+from drivers.cia402.state_machine import Cia402State
 from drivers.reported import Reaction, StatusRow, StatusTable
 
 SAFE, MARK, IGNORED = Reaction.SAFE, Reaction.MARK, Reaction.IGNORED
@@ -20,17 +20,17 @@ STATE = StatusTable(
     "CiA 402 drive, operation ordered",
     "state",
     (
-        StatusRow(DriveState.NOT_READY, "not ready to switch on", SAFE, _ALONE),
+        StatusRow(Cia402State.NOT_READY, "not ready to switch on", SAFE, _ALONE),
         StatusRow(
-            DriveState.SWITCH_ON_DISABLED, "switch on disabled", SAFE,
+            Cia402State.SWITCH_ON_DISABLED, "switch on disabled", SAFE,
             "safe torque off, an emergency stop or a missing heartbeat has switched its motor off",
         ),
-        StatusRow(DriveState.READY, "ready to switch on", SAFE, _ALONE),
-        StatusRow(DriveState.SWITCHED_ON, "switched on", SAFE, _ALONE),
-        StatusRow(DriveState.ENABLED, "operation enabled", IGNORED, "that is ordered"),
-        StatusRow(DriveState.QUICK_STOP, "quick stop active", SAFE, _HELD),
-        StatusRow(DriveState.FAULT_REACTION, "fault reaction active", SAFE, _HELD),
-        StatusRow(DriveState.FAULT, "fault", SAFE, "also while it is cut: it stays off until an operator clears it"),
+        StatusRow(Cia402State.READY, "ready to switch on", SAFE, _ALONE),
+        StatusRow(Cia402State.SWITCHED_ON, "switched on", SAFE, _ALONE),
+        StatusRow(Cia402State.ENABLED, "operation enabled", IGNORED, "that is ordered"),
+        StatusRow(Cia402State.QUICK_STOP, "quick stop active", SAFE, _HELD),
+        StatusRow(Cia402State.FAULT_REACTION, "fault reaction active", SAFE, _HELD),
+        StatusRow(Cia402State.FAULT, "fault", SAFE, "also while it is cut: it stays off until an operator clears it"),
     ),
     codes=True,
 )  # fmt: skip

@@ -6,19 +6,19 @@ from hypothesis import strategies as st
 
 from drivers.cia402 import protocol
 from drivers.cia402.protocol import Entry, Pdo, SdoAbortError
-from drivers.cia402.state_machine import DriveState, state_of, to_enable
+from drivers.cia402.state_machine import Cia402State, state_of, to_enable
 from drivers.interfaces import BadFrameError
 
 # Statuswords of the table of CiA 402, the bits that show no state set and not set.
 STATUSWORDS = {
-    DriveState.NOT_READY: (0x0000, 0xFFB0 & ~0x40),
-    DriveState.SWITCH_ON_DISABLED: (0x0040, 0xFFF0),
-    DriveState.READY: (0x0021, 0xFFB1),
-    DriveState.SWITCHED_ON: (0x0023, 0xFFB3),
-    DriveState.ENABLED: (0x0027, 0xFFB7),
-    DriveState.QUICK_STOP: (0x0007, 0xFF97),
-    DriveState.FAULT_REACTION: (0x000F, 0xFFBF),
-    DriveState.FAULT: (0x0008, 0xFFB8),
+    Cia402State.NOT_READY: (0x0000, 0xFFB0 & ~0x40),
+    Cia402State.SWITCH_ON_DISABLED: (0x0040, 0xFFF0),
+    Cia402State.READY: (0x0021, 0xFFB1),
+    Cia402State.SWITCHED_ON: (0x0023, 0xFFB3),
+    Cia402State.ENABLED: (0x0027, 0xFFB7),
+    Cia402State.QUICK_STOP: (0x0007, 0xFF97),
+    Cia402State.FAULT_REACTION: (0x000F, 0xFFBF),
+    Cia402State.FAULT: (0x0008, 0xFFB8),
 }
 
 
@@ -29,9 +29,9 @@ def test_a_state_is_shown_by_its_bits_whatever_the_others_are(state, words):
 
 
 def test_a_drive_is_enabled_step_by_step_and_a_fault_is_never_reset_on_this_path():
-    path = [DriveState.SWITCH_ON_DISABLED, DriveState.READY, DriveState.SWITCHED_ON, DriveState.ENABLED]
+    path = [Cia402State.SWITCH_ON_DISABLED, Cia402State.READY, Cia402State.SWITCHED_ON, Cia402State.ENABLED]
     assert [to_enable(state) for state in path] == [0x06, 0x07, 0x0F, 0x0F]
-    assert {to_enable(state) for state in DriveState if state not in path} == {0}
+    assert {to_enable(state) for state in Cia402State if state not in path} == {0}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from drivers.cia402.entry import CIA402
 from drivers.cia402.motor_layout import Cia402Wheels
-from drivers.cia402.state_machine import DriveState
+from drivers.cia402.state_machine import Cia402State
 from drivers.interfaces import DeviceError
 from drivers.messages import DriveCommand
 
@@ -49,7 +49,7 @@ def test_one_frame_of_ten_bytes_cuts_all_drives_and_is_the_next_thing_on_the_lin
     rig.time.sleep(0.0002)
     assert rig.received() == STOP_ALL
     assert all_cut(rig)
-    assert {drive.state for drive in rig.bus.drives.values()} == {DriveState.SWITCH_ON_DISABLED}
+    assert {drive.state for drive in rig.bus.drives.values()} == {Cia402State.SWITCH_ON_DISABLED}
 
 
 @pytest.mark.slow
@@ -100,7 +100,7 @@ def test_drives_switch_off_by_themselves_when_their_host_is_gone_and_stay_off(ri
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("state", [DriveState.SWITCH_ON_DISABLED, DriveState.FAULT, DriveState.QUICK_STOP])
+@pytest.mark.parametrize("state", [Cia402State.SWITCH_ON_DISABLED, Cia402State.FAULT, Cia402State.QUICK_STOP])
 def test_a_drive_that_leaves_its_operation_by_itself_cuts_all_others_at_once_and_says_so(rig, settled, step_for, state):
     rig.bus.inject_fault("status", {"status": "state", "value": state, "node": NODES[2]})
     step_for(settled, 0.03)
@@ -116,15 +116,15 @@ def test_a_drive_that_leaves_its_operation_by_itself_cuts_all_others_at_once_and
 
 @pytest.mark.slow
 def test_a_fault_is_reset_by_the_first_opening_of_a_driver_only(rig, settled, step_for):
-    rig.bus.inject_fault("status", {"status": "state", "value": DriveState.FAULT, "node": NODES[0]})
+    rig.bus.inject_fault("status", {"status": "state", "value": Cia402State.FAULT, "node": NODES[0]})
     step_for(settled, 0.03)
     settled.open()  # as its worker does after a failure
-    assert rig.node(0).state is DriveState.FAULT
+    assert rig.node(0).state is Cia402State.FAULT
     assert any(report.safe for report in settled.health().reports)
     settled.close()
     drives = rig.drives()  # as for an operator who has cleared the fault
     drives.open()
-    assert rig.node(0).state is DriveState.SWITCH_ON_DISABLED
+    assert rig.node(0).state is Cia402State.SWITCH_ON_DISABLED
     assert drives.health().reports == ()
 
 
@@ -132,7 +132,7 @@ def test_a_fault_whose_cause_lasts_is_refused_in_words(rig):
     drive = rig.node(0)
     drive.fault_lasts = True
     drive.objects[0x603F, 0] = 0x4210
-    drive.go(DriveState.FAULT)
+    drive.go(Cia402State.FAULT)
     with pytest.raises(DeviceError, match=r"a reset does not end: device temperature \(0x4210\)"):
         rig.drives().open()
 
@@ -142,7 +142,7 @@ def test_a_drive_that_does_not_come_into_operation_is_an_error_that_names_it(rig
     drives = rig.drives()
     drives.open()
     drives.write(cut(1))
-    rig.node(4).go(DriveState.SWITCHED_ON)
+    rig.node(4).go(Cia402State.SWITCHED_ON)
     rig.node(4)._control = lambda *_: None
     drives._power = type(drives._power).OFF
     drives.write(DriveCommand(2, False, SLOWLY))

@@ -8,7 +8,7 @@ from drivers.can.slcan import CanFrame
 from drivers.cia402 import protocol
 from drivers.cia402.protocol import Entry, SdoAbortError
 from drivers.cia402.simulated import SimDrive
-from drivers.cia402.state_machine import DriveState
+from drivers.cia402.state_machine import Cia402State
 from tests.drivers.roboteq.conftest import InstantWheels
 
 MS, NODE = 1_000_000, 9
@@ -75,10 +75,10 @@ def test_it_ramps_to_its_target_and_coasts_when_its_voltage_is_disabled(bench):
 @pytest.mark.parametrize(
     ("option", "state", "off"),
     [
-        (0, DriveState.ENABLED, False),
-        (1, DriveState.FAULT, True),
-        (2, DriveState.SWITCH_ON_DISABLED, True),
-        (3, DriveState.QUICK_STOP, False),
+        (0, Cia402State.ENABLED, False),
+        (1, Cia402State.FAULT, True),
+        (2, Cia402State.SWITCH_ON_DISABLED, True),
+        (3, Cia402State.QUICK_STOP, False),
     ],
 )
 def test_without_the_heartbeat_it_does_what_its_option_code_says(bench, option, state, off):
@@ -87,10 +87,10 @@ def test_without_the_heartbeat_it_does_what_its_option_code_says(bench, option, 
     bench.drive.wake(bench.now_ns)
     bench.control(*ENABLE)
     bench.pass_ms(200)
-    assert bench.drive.state is DriveState.ENABLED  # it waits for the first heartbeat
+    assert bench.drive.state is Cia402State.ENABLED  # it waits for the first heartbeat
     bench.beat()
     bench.pass_ms(49)
-    assert bench.drive.state is DriveState.ENABLED
+    assert bench.drive.state is Cia402State.ENABLED
     bench.pass_ms(1)
     assert bench.drive.state is state
     assert (bench.wheels.commanded[0][-1] is None) is off
@@ -107,16 +107,16 @@ def test_a_heartbeat_that_comes_back_ends_the_error_and_starts_nothing(bench):
     bench.beat()
     assert [protocol.decode_emergency(one.data) for one in bench.drive.unasked()] == [(0, 0)]
     bench.control(0x0F)
-    assert bench.drive.state is DriveState.SWITCH_ON_DISABLED
+    assert bench.drive.state is Cia402State.SWITCH_ON_DISABLED
 
 
 def test_a_fault_is_reset_by_the_rising_edge_of_its_bit_only(bench):
     bench.control(0x80)
-    bench.drive.go(DriveState.FAULT)
+    bench.drive.go(Cia402State.FAULT)
     bench.control(0x80)  # no edge
-    assert bench.drive.state is DriveState.FAULT
+    assert bench.drive.state is Cia402State.FAULT
     bench.control(0, 0x80)
-    assert bench.drive.state is DriveState.SWITCH_ON_DISABLED
+    assert bench.drive.state is Cia402State.SWITCH_ON_DISABLED
 
 
 def test_a_quick_stop_holds_zero_which_is_no_cut(bench):
@@ -126,7 +126,7 @@ def test_a_quick_stop_holds_zero_which_is_no_cut(bench):
     bench.pass_ms(20)
     bench.control(0x02)
     bench.pass_ms(20)
-    assert bench.drive.state is DriveState.QUICK_STOP
+    assert bench.drive.state is Cia402State.QUICK_STOP
     assert bench.wheels.commanded[0][-1] == 0.0
 
 
