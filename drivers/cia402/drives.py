@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Callable
 from enum import Enum
 
+from typing_extensions import override
+
 from drivers.can import slcan
 from drivers.can.bus import CanBus
 from drivers.can.slcan import CanFrame
@@ -25,10 +27,8 @@ from drivers.driver_type import RigSetup
 from drivers.host import COMPUTER, LOOK_S, SLICE_S, Alive, Host
 from drivers.interfaces import ControllerState, DeviceError, DrivesDevice, Health, LinkLostError, StopFrames
 from drivers.messages import DriveCommand, DriveSample
-from drivers.motor_controllers import for_each, power_sample
+from drivers.motor_controllers import STANDING_RADPS, CutFirstMotors, for_each, power_sample, rate_hz
 
-# A wheel slower than this counts as standing still [rad/s].
-STANDING_RADPS = 0.05
 # A set-point has to fit into 31 bits and a sign.
 UNITS_BELOW = 2.0**31
 # From the command to run until all drives are enabled, at most [s].
@@ -51,7 +51,7 @@ class _Power(Enum):
     ENABLED = 4
 
 
-class Cia402Drives(DrivesDevice):
+class Cia402Drives(CutFirstMotors[DriveCommand, DriveSample], DrivesDevice):
     """A `PolledDevice`: writes and reads touch memory only, and no step waits for an answer.
 
     The motors run only after a cut and then a running command: after opening, after a failure, and when a drive has
@@ -68,6 +68,7 @@ class Cia402Drives(DrivesDevice):
     def __init__(
         self, section: Cia402DrivesSection, rig: RigSetup, host: Host = COMPUTER, alive: Alive = lambda: None
     ) -> None:
+        super().__init__()
         self._wheels, self._host, self._alive = Cia402Wheels(section, rig), host, alive
         self._bus = CanBus(self._wheels.device, section.port, section.baud, section.bit_rate, self._take, host, alive)
         self._drives = [Cia402Drive(self._wheels, place, self._bus, host, alive) for place in self._wheels.drives]
@@ -79,10 +80,11 @@ class Cia402Drives(DrivesDevice):
         self._reset()
 
     def _reset(self) -> None:
-        self._power, self._cut_received, self._command = _Power.MAY_RUN, False, None
+        super()._disarm()
+        self._power = _Power.MAY_RUN
         self._acknowledged_ns = self._stopped_ns = -1
         self._ran = False
-        self._sample: DriveSample | None = None
+        self._sample = None
         self._taken_ns: deque[int] = deque(maxlen=20)
         self._asked_ns = self._tried = 0
         self._asked: tuple[_Power, int] | None = None  # of the round whose answers are awaited
@@ -104,7 +106,7 @@ class Cia402Drives(DrivesDevice):
             self._bus.send(*(protocol.network_command(protocol.START, one.place.node) for one in self._drives))
             self._due_ns = self._host.now_ns()
             while self._power is not _Power.OFF:
-                self._step(self._host.now_ns())
+                self._act()
             for_each(self._drives, self._check_standing)
         except DeviceError:
             self.close()
@@ -116,8 +118,7 @@ class Cia402Drives(DrivesDevice):
 
     def health(self) -> Health:
         """Returns the state of the bus and of each drive."""
-        bus, spans, now_ns = self._bus, len(self._taken_ns) - 1, self._host.now_ns()
-        rate_hz = spans * 1e9 / max(self._taken_ns[-1] - self._taken_ns[0], 1) if spans > 0 else math.nan
+        bus, now_ns = self._bus, self._host.now_ns()
         flags, seen_ns = self._flags
         reports = ADAPTER.reports(flags if now_ns - seen_ns < SEEN_NS else 0, f"adapter on {bus.port}")
         reports += tuple(report for one in self._drives for report in one.reports())
@@ -129,7 +130,7 @@ class Cia402Drives(DrivesDevice):
             bus.errors,
             f"{', '.join([*dict.fromkeys(supplies), *troubles]) or 'nothing wrong'}; cut: {self._wheels.on_cut}",
             self.retries,
-            rate_hz,
+            rate_hz(self._taken_ns),
             (now_ns - bus.received_ns) * 1e-6,
             reports=reports,
             identities=tuple(one.identification for one in self._drives),
@@ -146,38 +147,9 @@ class Cia402Drives(DrivesDevice):
         lines = b"".join(frame.line for frame in (*self._stop_frame, *own))
         return (StopFrames(self._wheels.device, self._bus.port, self._bus.baud, (slcan.END + lines,)),)
 
-    def write(self, command: DriveCommand) -> None:
-        """Accept a command; a running one only after a cut.
-
-        Raises:
-            DeviceError: a duty, or a speed beyond the drives' range.
-        """
-        if not command.cut:
-            if not self._cut_received:
-                return
-            self._check_command(command)
-        self._cut_received = True
-        self._command = command
-
-    def read(self, t_ns: int) -> DriveSample | None:  # noqa: ARG002
-        """The newest sample, once; its time is that of the synchronisation."""
-        sample, self._sample = self._sample, None
-        return sample
-
-    def step(self) -> None:
-        """Take what has come; then the first of these that is due: the stop, a round, or a short rest.
-
-        Raises:
-            DeviceError: from then on the motors are to be stopped until a cut and a running command.
-        """
-        try:
-            self._step(self._host.now_ns())
-        except DeviceError:
-            self._disarm()
-            raise
-
+    @override
     def _disarm(self) -> None:
-        self._cut_received, self._command = False, None
+        super()._disarm()
         if self._power is not _Power.OFF:
             self._power = _Power.MAY_RUN
 
@@ -185,7 +157,9 @@ class Cia402Drives(DrivesDevice):
     def _stop_frame(self) -> tuple[CanFrame, ...]:
         return (self._stop,) if self._stop else ()
 
-    def _step(self, now_ns: int) -> None:
+    @override
+    def _act(self) -> None:
+        now_ns = self._host.now_ns()
         self._bus.receive()
         self._look_at_drives(now_ns)
         command = self._command
@@ -374,6 +348,7 @@ class Cia402Drives(DrivesDevice):
         if (drive := self._by_node.get(frame.identifier & protocol.NODES)) is not None:
             drive.take(frame)
 
+    @override
     def _check_command(self, command: DriveCommand) -> None:
         name, below = self._wheels.device, UNITS_BELOW / self._wheels.units_per_radps
         if command.duty:
