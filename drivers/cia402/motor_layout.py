@@ -95,12 +95,12 @@ class Cia402Wheels:
     @property
     def sent(self) -> list[int]:
         """Data bytes of the frames that are sent in a round."""
-        return [*(drive.setpoint.bytes for drive in self.drives), *_SHARED_DATA, *self._asked]
+        return [*(drive.setpoint.size for drive in self.drives), *_SHARED_DATA, *self._asked]
 
     @property
     def answered(self) -> list[int]:
         """Those of the frames that come back."""
-        return [*(drive.feedback.bytes for drive in self.drives), *self._asked]
+        return [*(drive.feedback.size for drive in self.drives), *self._asked]
 
     @property
     def _asked(self) -> list[int]:
@@ -149,6 +149,6 @@ class Cia402Wheels:
         It may wait for the frame that is on the bus, and for the answers of all drives, which go before it.
         """
         stop = slcan.line_bytes(protocol.CONTROLWORD.size)
-        before = [protocol.SDO_BYTES, *(drive.feedback.bytes for drive in self.drives)]
+        before = [protocol.SDO_BYTES, *(drive.feedback.size for drive in self.drives)]
         bits = sum(map(slcan.bus_bits, (*before, protocol.CONTROLWORD.size)))
         return line_time_s(stop, self.section.baud) + bits / self.section.bit_rate

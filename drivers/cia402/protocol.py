@@ -11,6 +11,8 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from drivers.can.slcan import CanFrame
 from drivers.interfaces import BadFrameError
 
@@ -71,7 +73,7 @@ class SdoAbortError(Exception):
         self.code = code
 
 
-class Entry(NamedTuple):
+class Entry(msgspec.Struct, frozen=True, gc=False):
     """An entry of an object dictionary.
 
     Attributes:
@@ -164,7 +166,7 @@ class Pdo(NamedTuple):
         return f"{kind}{self.parameters % 0x200 + 1}"
 
     @property
-    def bytes(self) -> int:
+    def size(self) -> int:
         """Of its data."""
         return sum(entry.size for entry in self.entries)
 
@@ -175,8 +177,8 @@ class Pdo(NamedTuple):
 
     def unpack(self, data: bytes) -> tuple[int, ...]:
         """Its values. Raises BadFrameError."""
-        if len(data) != self.bytes:
-            raise BadFrameError(f"{self.name} 0x{self.identifier:03X} has {len(data)} bytes, expected: {self.bytes}")
+        if len(data) != self.size:
+            raise BadFrameError(f"{self.name} 0x{self.identifier:03X} has {len(data)} bytes, expected: {self.size}")
         values, place = [], 0
         for entry in self.entries:
             values.append(entry.unpack(data[place : place + entry.size]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from typing_extensions import override
@@ -66,8 +66,7 @@ class SimDrive(SimulatedNode):
         register: error register.
         fault_lasts: a fault cannot be reset.
         twin: another drive has its number.
-        stops, starts: when it was switched off by a command, and on [ns]; the newest.
-        timeouts: when it has switched itself off, for want of a heartbeat or by its state [ns].
+        seen: when it was switched off by a command, on by one, and off by itself, each its node and time [ns].
     """
 
     def __init__(
@@ -97,9 +96,7 @@ class SimDrive(SimulatedNode):
             self._defaults |= {(parameters, 0): 2, (parameters, 1): protocol.OFF, (parameters, 2): 255}
             self._defaults |= {(parameters + 0x200, sub): 0 for sub in range(9)}
         self.objects = dict(self._defaults)
-        self.stops: deque[int] = deque(maxlen=STOPS_KEPT)
-        self.starts: deque[int] = deque(maxlen=STOPS_KEPT)
-        self.timeouts: deque[int] = deque(maxlen=STOPS_KEPT)
+        self.seen = tuple(deque[tuple[int, int]](maxlen=STOPS_KEPT) for _ in range(3))
         self._outbox = [protocol.heartbeat(node, protocol.BOOT_UP)]
         self._text = b""
         self._fed_ns, self._reacts_until_ns, self._stays_off = -1, NEVER_NS, False
@@ -169,7 +166,7 @@ class SimDrive(SimulatedNode):
         self._stays_off = state is not Cia402State.ENABLED
         self._reacts_until_ns = self._now_ns + REACTION_NS if state is Cia402State.FAULT_REACTION else NEVER_NS
         if ran and not self._powered:
-            self.timeouts.append(self._now_ns)
+            self.seen[2].append((self.node, self._now_ns))
         self._drive(0.0)
 
     def _begin(self, kept: Mapping[tuple[int, int], int]) -> None:
@@ -227,7 +224,7 @@ class SimDrive(SimulatedNode):
         elif state in (one.READY, one.SWITCHED_ON, one.ENABLED):
             self.state = one.ENABLED if word & 0x08 else one.SWITCHED_ON
         if ran != self._powered:
-            (self.stops if ran else self.starts).append(t_ns)
+            self.seen[0 if ran else 1].append((self.node, t_ns))
         self._drive(0.0)
 
     def _drive(self, seconds: float) -> bool:
@@ -332,17 +329,18 @@ class SimDrive(SimulatedNode):
         return key in self.objects or key in _MEASURED
 
     def _bytes_of(self, entry: Entry) -> bytes:
-        key = entry.index, entry.sub
-        values = {
+        if entry.index == protocol.IDENTITY[0].index and entry.sub:
+            return entry.pack(self.identity[entry.sub - 1])
+        values: dict[tuple[int, int], Callable[[], float]] = {
             (0x1001, 0): lambda: self.register,
             (0x6041, 0): lambda: self.state.statusword | _ENABLED_BITS | self.reported,
             (0x6061, 0): lambda: self.objects[0x6060, 0],
-            (0x606C, 0): lambda: round(self._wheels.speed_radps(self._wheel) * self._units),
-            (0x6078, 0): lambda: round(self._wheels.current_A(self._wheel) * self._sign * 1e6 / RATED_MA),
-            (0x6079, 0): lambda: round(self._wheels.supply_V() * 1e3),
-            **{(0x1018, sub): (lambda sub=sub: self.identity[sub - 1]) for sub in range(1, 5)},
+            (0x606C, 0): lambda: self._wheels.speed_radps(self._wheel) * self._units,
+            (0x6078, 0): lambda: self._wheels.current_A(self._wheel) * self._sign * 1e6 / RATED_MA,
+            (0x6079, 0): lambda: self._wheels.supply_V() * 1e3,
         }
-        return entry.pack(values[key]() if key in values else self.objects[key])
+        key = entry.index, entry.sub
+        return entry.pack(round(values[key]()) if key in values else self.objects[key])
 
     @property
     def _sign(self) -> int:
@@ -374,6 +372,7 @@ class Cia402Bus(SimAdapter):
 
     Attributes:
         drives: by node.
+        stops, starts, timeouts: of all drives, see `SimDrive.seen`; the newest.
         kinds: of faults, of a drive (`node`, or the first one): status, the `value` that it reports as its `status`;
             identity, its serial number (`value`); object, a number (`index`, `sub`, `value`) that it has, or without a
             value has no longer; restart: it loses its power for a moment; twin: another drive has its node-ID.
@@ -384,6 +383,9 @@ class Cia402Bus(SimAdapter):
     def __init__(self, drives: Sequence[SimDrive], bit_rate: int) -> None:
         super().__init__(drives, bit_rate)
         self.drives = {drive.node: drive for drive in drives}
+        self.stops, self.starts, self.timeouts = seen = drives[0].seen
+        for drive in drives:
+            drive.seen = seen
 
     @override
     def inject_fault(self, kind: str, how: Mapping[str, Any]) -> None:
@@ -406,21 +408,3 @@ class Cia402Bus(SimAdapter):
             drive.register = how["value"]
         else:
             drive.report_error(how["value"], drive.register)
-
-    @property
-    def stops(self) -> list[tuple[int, int]]:
-        """Drives that were switched off by a command, each with the time [ns]."""
-        return self._seen("stops")
-
-    @property
-    def starts(self) -> list[tuple[int, int]]:
-        """The same for those that were switched on."""
-        return self._seen("starts")
-
-    @property
-    def timeouts(self) -> list[tuple[int, int]]:
-        """The same for those that have switched themselves off."""
-        return self._seen("timeouts")
-
-    def _seen(self, what: str) -> list[tuple[int, int]]:
-        return [(node, t_ns) for node, drive in self.drives.items() for t_ns in getattr(drive, what)]
