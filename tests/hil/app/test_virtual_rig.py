@@ -15,7 +15,7 @@ from hil.app.run import run, run_experiment
 from hil.app.virtual import VirtualComputer
 from hil.config import ConfigError, load_config
 from hil.messages.fault import Fault
-from hil.messages.operator_input import Arm, ClearFault, Start, Stop
+from hil.messages.operator_input import Arm, ClearFault, EStop, Start, Stop
 from hil.recording import read_trial
 
 from .conftest import moved, wrong
@@ -115,10 +115,18 @@ def test_a_drive_that_keeps_its_fault_is_reset_when_the_operator_clears_it_and_n
     rig.ask(ClearFault(Fault.DEVICE_FAULT))
     rig.until(safe=False, faults=[], state="idle")
     drives()
-    rig.ask(Stop("enough"))
+    rig.ask(EStop("smoke"))  # whose drives then miss their heartbeat, which is no fault of theirs
     rig.until(state="idle", runs=2)
+    rig.host.sleep(1.0)
+    rig.ask(ClearFault(Fault.STOP_BY_OPERATOR))
+    rig.until(safe=False, faults=[], state="idle")
+    drives()
+    rig.ask(Stop("enough"))
+    rig.until(state="idle", runs=3)
     rig.end()
     assert moved(rig.folder / "run_2")
+    assert moved(rig.folder / "run_3")
+    assert wrong(rig.folder / "run_3") == []
 
 
 def test_the_test_of_the_page_for_a_users_own_ci_passes(tmp_path):
