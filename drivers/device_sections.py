@@ -241,6 +241,13 @@ class ValveValues(_Named[T]):
     model_config = ConfigDict(json_schema_extra={"each": "valve"})
 
 
+class TriggerValues(_Named[T]):
+    """One value for each trigger line of `camera.triggers`."""
+
+    what = "trigger line"
+    model_config = ConfigDict(json_schema_extra={"each": "trigger line"})
+
+
 class MovedRegulators(_Named[T]):
     """Pressure regulators that are moved during a run: where each is set. A driver's section adds their scale."""
 

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 # Names of the force sensors: corners of the triangle, the wheel of a bumper, or the link of the frame.
 SensorName = Literal["top", "lower_left", "lower_right", "front_left", "front_right", "link_left", "link_right"]
-# A camera's trigger line among the outputs of the valves' device, and its key in a section of `devices.valves`.
+# A camera's trigger line among the outputs of the valves' device, and its key in a section of `devices.valves`; with an
+# s, the key of those that have names.
 CAMERA_TRIGGER = "camera_trigger"
 SpeedSet = tuple[float, ...]
 ValveSet = tuple[tuple[bool, bool], ...]
@@ -169,9 +170,11 @@ class ValveCommand(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         regulators_Pa: gauge pressure of each regulator that is moved during a run [Pa]; empty: there is none.
         trigger: the camera's trigger line is on.
+        triggers: of each trigger line with a name, whether it is on; empty: none is.
     """
 
     t_ns: int
     powered: ValveSet
     regulators_Pa: tuple[float, ...] = ()
     trigger: bool = False
+    triggers: tuple[bool, ...] = ()

@@ -15,6 +15,11 @@ T = TypeVar("T")
 Listed = Annotated[tuple[T, ...], Field(strict=False)]
 
 
+def is_none(value: object) -> bool:
+    """For `exclude_if` of a key that came later: the effective config and its fingerprint lack it while it is null."""
+    return value is None
+
+
 class Section(BaseModel):
     """A frozen part of the config: no unknown keys, no text for numbers, no NaN or infinity.
 

@@ -1,4 +1,4 @@
-"""What one device switches: valves, and a camera's trigger line; with the pressure regulators, by name and in order."""
+"""What one device switches: valves, and cameras' trigger lines; with the pressure regulators, by name and in order."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class ValveLayout(msgspec.Struct, frozen=True, dict=True):
         ways: that have a valve; the chamber of another way is open to atmosphere.
         regulators: names of the pressure regulators that are moved during a run.
         trigger: a camera's trigger line is switched, too.
+        triggers: names of the trigger lines that have one.
 
     Example:
         >>> valves = ValveLayout(cylinders=("left", "right"), ways=("extend",))
@@ -32,21 +33,35 @@ class ValveLayout(msgspec.Struct, frozen=True, dict=True):
         >>> triggering = ValveLayout(cylinders=("left",), ways=("extend",), trigger=True)
         >>> triggering.outputs, triggering.switched(ValveCommand(0, ((True, False),), trigger=True))
         (('left_extend', 'camera_trigger'), (True, True))
+        >>> ValveLayout(cylinders=(), triggers=("overview", "close_up")).outputs
+        ('camera_triggers.overview', 'camera_triggers.close_up')
     """
 
     cylinders: tuple[str, ...] = ("left", "right")
     ways: tuple[str, ...] = WAYS
     regulators: tuple[str, ...] = ()
     trigger: bool = False
+    triggers: tuple[str, ...] = ()
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:
-        """Names of all that is switched: the valves, then the trigger line."""
-        return self.valves + (CAMERA_TRIGGER,) * self.trigger
+        """Names of all that is switched: the valves, then the trigger lines."""
+        return self.valves + self.trigger_lines
+
+    @cached_property
+    def trigger_lines(self) -> tuple[str, ...]:
+        """Names of the trigger lines among the outputs, which are their keys in a section of `devices.valves`."""
+        return (CAMERA_TRIGGER,) * self.trigger + tuple(f"{CAMERA_TRIGGER}s.{name}" for name in self.triggers)
+
+    @cached_property
+    def triggers_off(self) -> tuple[bool, ...]:
+        """No trigger line with a name on."""
+        return (False,) * len(self.triggers)
 
     def switched(self, command: ValveCommand) -> tuple[bool, ...]:
         """(outputs,) which a command has on."""
-        return self.by_valve(command.powered) + (command.trigger,) * self.trigger
+        lines = (command.trigger,) * self.trigger + (command.triggers or self.triggers_off)
+        return self.by_valve(command.powered) + lines
 
     @cached_property
     def valves(self) -> tuple[str, ...]:
@@ -88,4 +103,5 @@ class ValveLayout(msgspec.Struct, frozen=True, dict=True):
 
     def is_safe(self, command: ValveCommand) -> bool:
         """Returns whether it switches nothing on and closes every regulator."""
-        return command.powered == self.valves_off and not command.trigger and not any(command.regulators_Pa)
+        lit = command.trigger or any(command.triggers)
+        return command.powered == self.valves_off and not lit and not any(command.regulators_Pa)

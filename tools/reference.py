@@ -11,8 +11,10 @@ import argparse
 import difflib
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ from hil.experiments.summary_table import EVERY_RUN, SummaryKey
 from hil.messages.layout import Layout, Signal
 from hil.messages.signals import PLAIN, ROWS
 from hil.safety.fault_table import FAULT_TABLE, FaultRow, ReactionTimes
+from hil.safety.fault_table.times import BY_OPERATOR
 from models.validity import VALIDITIES
 
 # The config whose times stand in the fault table, and its rows.
@@ -41,11 +44,13 @@ _LAYOUT = Layout(
     tuple("123456789AB"), tuple("12345"), tuple("123"), regulators=tuple("1234"), loads=tuple("123456789"),
     leg_sensors=True, load_cell=True, controls_loads=True, open_loop=True, supplies=tuple("12345678"),
     turning=tuple("1234567890"), motion=True, trigger=True, servos=tuple("123456789ABC"),
+    triggers=tuple("123456789ABCD"),
 )  # fmt: skip
 _COUNTS = {
     11: "wheels",
     10: "turning joints",
     12: "servos",
+    13: "trigger lines",
     5: "cylinders",
     3: "channels",
     4: "regulators",
@@ -65,7 +70,7 @@ def record_tables() -> str:
     """Every dataset of `trial.h5` but `/meta`: its fields with type, unit and meaning."""
     parts = []
     for path, (description, signals) in ROWS.items():
-        rows = (_field_row(signal) for signal in signals if signal.present(_LAYOUT))
+        rows = _together([_field_row(signal) for signal in signals if signal.present(_LAYOUT)])
         head = ("field", "type", "unit", "shape", "what it is")
         parts.append(f"### /{path}\n\n{_sentence(description)}\n\n{table(head, rows)}")
     plain = ((f"`/{path}`", field.unit, field.elements, field.description) for path, field in PLAIN.items())
@@ -78,21 +83,31 @@ def _field_row(signal: Signal) -> Sequence[str]:
     kind = f"text of {dtype.itemsize} bytes" if dtype.kind == "S" else dtype.name
     shape = " x ".join(_COUNTS.get(count, str(count)) for count in signal.shape(_LAYOUT))
     names = f" ({signal.elements.replace(',', ', ')})" if "," in signal.elements else ""
-    return f"`{signal.name}`", kind, signal.unit, f"{shape}{names}", signal.description
+    words = re.sub(r"in the stage \w+$", "in that stage", signal.description)
+    return f"`{signal.name}`", kind, signal.unit, f"{shape}{names}", words
+
+
+def _together(rows: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
+    """The rows; those that follow each other and say the same of their names are one."""
+    for same, group in groupby(rows, key=lambda row: row[1:]):
+        yield ", ".join(row[0] for row in group), *same
 
 
 # ---- keys of a config ----
 def config_tables() -> str:
     """Every key of a config: default, what is allowed, and what it is; units are in its name, or in brackets."""
-    return "\n".join(_sections("", whole_schema()))
+    return "\n".join(_sections("", whole_schema(), {}))
 
 
-def _sections(path: str, schema: Mapping[str, Any], when: str = "", note: str = "") -> Iterator[str]:
+def _sections(
+    path: str, schema: Mapping[str, Any], said: dict[Sequence[str], str], when: str = "", note: str = ""
+) -> Iterator[str]:
     """A table of a section's keys, then one for each kind of section inside it.
 
     Args:
         path: of the section, dotted; alike sections with commas between.
         schema: of the section.
+        said: rows so far, with the section that has them; another one that has the same row names that section.
         when: the driver that it belongs to.
         note: text of its key, where it may be null.
     """
@@ -109,6 +124,7 @@ def _sections(path: str, schema: Mapping[str, Any], when: str = "", note: str = 
     title = ", ".join(f"`{name}`" for name in path.split(", ")) if path else "At the top"
     words = " ".join(dict.fromkeys((_sentence(schema["description"]), *([_sentence(note)] if note else []))))
     head = ("key", "default; allowed", "what it is")
+    rows = _once(rows, said, f"{title.partition(', ')[0]}{when}")
     yield f"### {title}{when}\n\n{words}\n" + (f"\n{table(head, iter(rows))}" if rows else "")
     inner: dict[str, tuple[dict[str, Any], str, str]] = {}
     alike: dict[str, list[str]] = {}
@@ -118,7 +134,22 @@ def _sections(path: str, schema: Mapping[str, Any], when: str = "", note: str = 
             alike.setdefault(kind["title"], []).append(f"{path}.{key}{suffix}".lstrip("."))
             inner[kind["title"]] = (kind, driver or when, "" if driver or suffix else note)
     for name, (kind, driver, text) in inner.items():
-        yield from _sections(", ".join(alike[name]), kind, driver, text if len(alike[name]) == 1 else "")
+        yield from _sections(", ".join(alike[name]), kind, said, driver, text if len(alike[name]) == 1 else "")
+
+
+# Rows of fewer words in all are repeated rather than looked for in another section.
+_SHORT = 8
+
+
+def _once(rows: Sequence[Sequence[str]], said: dict[Sequence[str], str], title: str) -> list[Sequence[str]]:
+    """The rows that no section before has; then, in one row, the keys of those that each such section has."""
+    by_section = defaultdict[str, list[Sequence[str]]](list)
+    for row in rows:
+        by_section[said.setdefault(row, title)].append(row)
+    long = {section: len(" ".join(map(" ".join, same)).split()) >= _SHORT for section, same in by_section.items()}
+    new = [row for row in rows if said[row] == title or not long[said[row]]]
+    elsewhere = ((section, same) for section, same in by_section.items() if section != title and long[section])
+    return new + [(", ".join(row[0] for row in same), "", f"as in {section}") for section, same in elsewhere]
 
 
 def _key_row(key: str, schema: dict[str, Any], needed: bool) -> Sequence[str]:
@@ -144,9 +175,12 @@ def fault_tables() -> str:
     times = ReactionTimes(load_config(BOUNDS_OF))
     head = ("id", "fault", "what is watched", "noticed within", f"`{BOUNDS_OF}` [ms]", "reaction")
     noticed = ((*_number_and_name(row), row.watched, row.bound, _time(row, times), row.reaction) for row in _ROWS)
-    done = ((*_number_and_name(row), row.clears, row.operator) for row in _ROWS)
+    who, _, how = BY_OPERATOR.partition(": ")
+    cleared = {BY_OPERATOR: who}
+    done = ((*_number_and_name(row), cleared.get(row.clears, row.clears), row.operator) for row in _ROWS)
     words = "The times with a number are from the cause to the reaction.\n\n"
-    return f"{words}{table(head, noticed)}\n{table(('id', 'fault', 'cleared', 'what to do'), done)}"
+    also = f"What is cleared {who} needs `{how}`.\n\n"
+    return f"{words}{table(head, noticed)}\n{also}{table(('id', 'fault', 'cleared', 'what to do'), done)}"
 
 
 def _number_and_name(row: FaultRow) -> tuple[str, str]:

@@ -108,9 +108,20 @@ _PICTURES = (
 )
 
 
+# A text of so many words is repeated in the table.
+_SHORT = 8
+
+
 def page_of(data: Mapping[str, Any]) -> str:
-    """The page, from the data file."""
-    table = "\n".join(f"| {' | '.join(row)} |" for row in data["rows"])
+    """The page, from the data file; a long text that an earlier row has in that column is named by that row."""
+    said: dict[tuple[int, str], str] = {}
+    lines = []
+    for row in data["rows"]:
+        first = [said.setdefault((place, text), row[0]) for place, text in enumerate(row)]
+        long = [row[0] != one and len(text.split()) > _SHORT for one, text in zip(first, row, strict=True)]
+        cells = [f"as {one}" if again else text for one, again, text in zip(first, long, row, strict=True)]
+        lines.append(f"| {' | '.join(cells)} |")
+    table = "\n".join(lines)
     pictures = (f"![{text}](../images/reproduce_{name}.png)" for name, text in _PICTURES)
     return _HEAD + "\n\n".join([table, _EXPLANATIONS.format_map(data["tables"]), *pictures]) + "\n"
 

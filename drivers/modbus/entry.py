@@ -18,6 +18,7 @@ from drivers.checks import (
 )
 from drivers.driver_type import Connection, InstrumentType, LineLoad, LoadsType, OnePort, RigSetup, ValvesType, numbered
 from drivers.host import line_time_s
+from drivers.messages import CAMERA_TRIGGER
 from drivers.modbus.section import EncoderRegister, ModbusJointsSection, ModbusLoadsSection, ModbusValvesSection
 from drivers.section import Problem
 
@@ -41,7 +42,8 @@ class ModbusType(ValvesType[ModbusValvesSection]):
         dead_man, fixed = self.regulators_dead_man(section), section.regulator is not None
         yield from regulator_problems(section.regulators, dead_man, "regulators.watchdog", fixed=fixed, rig=rig)
         yield from (wrong := [*_name_problems(section, rig), *_scale_problems(section)])
-        placed = section.can_trigger or not rig.valves.trigger
+        lines = section.camera_triggers.given if section.camera_triggers else ()
+        placed = (section.can_trigger or not rig.valves.trigger) and {*rig.valves.triggers} <= {*lines}
         if wrong or not placed or not rig.valves.outputs or not _is_whole(section, rig):
             return  # a number without a name has no meaning
         from drivers.modbus.valve_requests import problems
@@ -94,8 +96,15 @@ class ModbusType(ValvesType[ModbusValvesSection]):
     ) -> Mapping[str, SimulatedPort]:
         from drivers.modbus.simulated.relay_board import simulated_ports
 
-        free = len(rig.valves.valves) if rig.valves.trigger else None
-        section = section or ModbusValvesSection(driver="modbus", flash_on=True, camera_trigger=free)
+        free = dict(zip(rig.valves.trigger_lines, range(len(rig.valves.valves), 0x10000), strict=False))
+        given = {name.rpartition(".")[2]: coil for name, coil in free.items()}
+        one, named = given.pop(CAMERA_TRIGGER, None), given or None
+        section = section or ModbusValvesSection(
+            driver="modbus",
+            flash_on=True,
+            camera_trigger=one,
+            camera_triggers=named,  # type: ignore[arg-type]
+        )
         devices = simulated_ports(self.requests(section, rig), ports.cylinders)
         return {numbered(self.name, number): port for number, port in enumerate(devices)}
 

@@ -16,12 +16,13 @@ from drivers.device_sections import (
     LoadsSection,
     MovedRegulators,
     Port,
+    TriggerValues,
     ValvesSection,
     ValveValues,
 )
 from drivers.host import Characters, line_time_s
 from drivers.modbus import protocol
-from drivers.section import Listed, Section
+from drivers.section import Listed, Section, is_none
 
 # Registers are signed, of 16 bits.
 MOST_COUNTS, MOST_SIGNED = 0xFFFF, 0x7FFF
@@ -43,6 +44,12 @@ class Coils(ValveValues[int]):
     @override
     def in_order(self, names: Sequence[str]) -> tuple[int, ...]:
         return tuple(self.given.get(name, place) for place, name in enumerate(names))
+
+
+class _TriggerCoils(TriggerValues[int]):
+    """Coil of each trigger line, counted from 0."""
+
+    __pydantic_extra__: dict[str, Annotated[int, Field(ge=0, le=65535, description="its coil")]] = Field(init=False)
 
 
 class PressureRegisters(ValveValues[int]):
@@ -128,6 +135,9 @@ class ModbusValvesSection(ValvesSection):
     )
     camera_trigger: int | None = Field(
         None, ge=0, le=65535, description="coil of the camera's trigger line (camera.trigger); null: there is none"
+    )
+    camera_triggers: _TriggerCoils | None = Field(
+        None, description="those of camera.triggers; null: none", exclude_if=is_none
     )
 
     @property

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from drivers.checks import repeated
 from drivers.driver_type import RigSetup
 from drivers.host import Characters
-from drivers.messages import CAMERA_TRIGGER
 from drivers.modbus import protocol
 from drivers.modbus.protocol import exchange_s
 from drivers.modbus.section import MOST_COUNTS, MOST_SIGNED, ModbusValvesSection, PressureRegisters
@@ -113,11 +112,11 @@ class ValveRequests:
 
     Args:
         section: of the config.
-        rig: with the valves, the regulators and the camera's trigger line.
+        rig: with the valves, the regulators and the cameras' trigger lines.
 
     Attributes:
-        valves: which valves and moved regulators there are, and whether there is a trigger line.
-        coils: of each valve, and of the trigger line, in the order of `valves.outputs`.
+        valves: which valves and moved regulators there are, and which trigger lines.
+        coils: of each valve, and of each trigger line, in the order of `valves.outputs`.
         pressures: of the chambers with a valve; None: they are not measured, and NaN.
         supply: regulator that is set to supply_Pa when the link is opened; None: there is none.
         supply_Pa: gauge pressure [Pa].
@@ -134,6 +133,8 @@ class ValveRequests:
         self.coils = section.coils.in_order(rig.valves.valves)
         if rig.valves.trigger and section.camera_trigger is not None:
             self.coils += (section.camera_trigger,)
+        if rig.valves.triggers and section.camera_triggers is not None:
+            self.coils += section.camera_triggers.in_order(rig.valves.triggers)
         registers, supply = section.pressure_registers, section.regulator
         self.pressures = ChamberRegisters(registers, rig.valves.valves) if registers else None
         self.supply, self.supply_Pa = None, rig.supply_kPa * _Pa_PER_kPa
@@ -271,10 +272,8 @@ def problems(requests: ValveRequests) -> list[Problem]:
 
 def _places(requests: ValveRequests) -> Iterator[Problem]:
     last = ALL_COILS - 1 if requests.section.flash_on else 0xFFFF
-    coils = requests.coils
-    if requests.valves.trigger and coils:
-        yield from _trigger(requests, last)
-        coils = coils[:-1]
+    coils = requests.coils[: len(requests.valves.valves)]
+    yield from _triggers(requests, len(coils), last)
     yield from _each(f"{KEY}.coils", "coil", coils, last, protocol.MAX_COILS)
     if (pressures := requests.pressures) is not None:
         yield from _pressures(pressures)
@@ -294,17 +293,20 @@ def _pressures(pressures: ChamberRegisters) -> Iterator[Problem]:
         yield Problem(f"{key}.lowest_kPa", found, f"less than {key}.highest_kPa", needs)
 
 
-def _trigger(requests: ValveRequests, last: int) -> Iterator[Problem]:
-    """Check the coil of the camera's trigger line, which is read with those of the valves."""
-    *coils, trigger = requests.coils
-    key, needs = f"{KEY}.{CAMERA_TRIGGER}", (f"{KEY}.coils",)
-    yield from _within(key, trigger, 0, last)
-    if trigger in coils:
-        valve = requests.valves.valves[coils.index(trigger)]
-        yield Problem(key, f"coil {trigger}, which is that of the valve {valve}", "a coil that no valve has", needs)
-    elif max(requests.coils) - min(requests.coils) >= protocol.MAX_COILS:
-        allowed = f"a coil within {protocol.MAX_COILS} of those of the valves"
-        yield Problem(key, f"{trigger}, with valves on {min(coils)} to {max(coils)}", allowed, needs)
+def _triggers(requests: ValveRequests, valves: int, last: int) -> Iterator[Problem]:
+    """Check the coils of the cameras' trigger lines, which are read with those of the valves."""
+    names, needs = requests.valves.outputs, (f"{KEY}.coils",)
+    for place, trigger in list(enumerate(requests.coils))[valves:]:
+        key, before = f"{KEY}.{names[place]}", requests.coils[:place]
+        yield from _within(key, trigger, 0, last)
+        if trigger in before:
+            other = before.index(trigger)
+            owner = f"of the valve {names[other]}" if other < valves else names[other]
+            allowed = "a coil that no valve and no other trigger line has"
+            yield Problem(key, f"coil {trigger}, which is that {owner}", allowed, needs)
+        elif before and max(*before, trigger) - min(*before, trigger) >= protocol.MAX_COILS:
+            allowed = f"a coil within {protocol.MAX_COILS} of those of the valves"
+            yield Problem(key, f"{trigger}, with others on {min(before)} to {max(before)}", allowed, needs)
 
 
 def _each(key: str, what: str, places: Sequence[int], last: int, span: int) -> Iterator[Problem]:

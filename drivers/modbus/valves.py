@@ -1,6 +1,6 @@
 """Valves on the coils of a Modbus RTU relay board or valve terminal, and regulators on registers.
 
-A camera's trigger line is one more coil.
+Each of the cameras' trigger lines is one more coil.
 
 A command that switches off is sent before all others, in one frame where the coils are neighbours; next are regulators
 that all have to close. With `flash_on` the board itself switches off a coil that is not powered again in time; without
@@ -37,7 +37,7 @@ class ModbusValves(ValvesDevice):
 
     Args:
         section: of the config.
-        rig: with the valves, the regulators and the camera's trigger line.
+        rig: with the valves, the regulators and the cameras' trigger lines.
         host: whose clock and ports are used.
         alive: called while waiting, every few ms.
     """
@@ -266,7 +266,7 @@ class ModbusValves(ValvesDevice):
             held |= dict(zip(span, words, strict=True))
         self._pressure_Pa = pressures.pressures_Pa(held)
         lowest_kPa, highest_kPa = pressures.section.lowest_kPa, pressures.section.highest_kPa
-        for name, pressure_Pa in zip(self._names, self._pressure_Pa, strict=False):  # the trigger's line has none
+        for name, pressure_Pa in zip(self._names, self._pressure_Pa, strict=False):  # a trigger line has none
             if not lowest_kPa * 1e3 <= pressure_Pa <= highest_kPa * 1e3:
                 raise DeviceError(
                     f"{self._line.name}: pressure of {name} {pressure_Pa * 1e-3:.4g} kPa, allowed: "

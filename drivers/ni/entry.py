@@ -123,7 +123,7 @@ class _NiValvesType(_ByServer[NiValvesSection], ValvesType[NiValvesSection]):
 
     @override
     def connections(self, section: NiValvesSection) -> Iterator[Connection]:
-        for key in ("lines", "pressure_channels", "regulators"):
+        for key in ("lines", "pressure_channels", "regulators", "camera_triggers"):
             named = getattr(section, key)
             for name, channel in named.given.items() if named is not None else ():
                 yield physical_channel(f"devices.valves.{key}.{name}", channel, section.server)

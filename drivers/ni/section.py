@@ -14,10 +14,11 @@ from drivers.device_sections import (
     MotionSection,
     MovedRegulators,
     SensorInput,
+    TriggerValues,
     ValvesSection,
     ValveValues,
 )
-from drivers.section import SERVER, Listed, Section
+from drivers.section import SERVER, Listed, Section, is_none
 
 # Largest output of the analog outputs [V].
 MOST_V = 10.0
@@ -42,6 +43,12 @@ NiServer = Annotated[
 
 class _ValveLines(ValveValues[str]):
     """Digital output line of each valve."""
+
+    __pydantic_extra__: dict[str, Annotated[NiChannel, Field(description="its line")]] = Field(init=False)
+
+
+class _TriggerLines(TriggerValues[str]):
+    """Digital output line of each trigger line."""
 
     __pydantic_extra__: dict[str, Annotated[NiChannel, Field(description="its line")]] = Field(init=False)
 
@@ -90,6 +97,9 @@ class NiValvesSection(ValvesSection):
     )
     camera_trigger: NiChannel | None = Field(
         None, description="digital line of the camera's trigger (camera.trigger); null: there is none"
+    )
+    camera_triggers: _TriggerLines | None = Field(
+        None, description="those of camera.triggers; null: none", exclude_if=is_none
     )
 
     @property

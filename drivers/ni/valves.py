@@ -1,4 +1,4 @@
-"""Valves and a camera's trigger on digital lines of NI-DAQmx with its watchdog; regulators, pressure sensors."""
+"""Valves and cameras' triggers on digital lines of NI-DAQmx with its watchdog; regulators, pressure sensors."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class _ValveChannels:
 
     Args:
         section: of the config.
-        rig: with the valves, the regulators and the camera's trigger line.
+        rig: with the valves, the regulators and the cameras' trigger lines.
 
     Attributes:
-        valves: which valves and moved regulators there are, and whether there is a camera's trigger line.
+        valves: which valves and moved regulators there are, and which trigger lines of cameras.
         lines: digital lines such as cDAQ1Mod2/port0/line0, in the order of `valves.outputs`.
         watchdog_device: device whose watchdog switches the lines off when it is not fed; "" for none.
         watchdog_s: its time-out [s].
@@ -47,6 +47,8 @@ class _ValveChannels:
         self.valves, self.lines = rig.valves, section.lines.in_order(rig.valves.valves)
         if rig.valves.trigger:
             self.lines += (section.camera_trigger or "",)
+        if section.camera_triggers is not None:
+            self.lines += section.camera_triggers.in_order(rig.valves.triggers)
         self.watchdog_device = chassis_of(self.lines[0]) if section.watchdog_ms else ""
         self.watchdog_s = (section.watchdog_ms or 0) * 1e-3
         self.outputs = moved.in_order(rig.valves.regulators) if moved else (fixed.channel,) if fixed else ()
@@ -73,7 +75,7 @@ class NiValves(ValvesDevice):
 
     Args:
         section: of the config.
-        rig: with the valves, the regulators and the camera's trigger line.
+        rig: with the valves, the regulators and the cameras' trigger lines.
         host: whose clock and ports are used.
         alive: called while waiting, every few ms.
     """

@@ -115,7 +115,7 @@ class _Lags:
 
 
 def cut_in_safe(ticks: Recorded) -> Check:
-    """In Safe drives and servos are cut, the valves off, and a camera's trigger line, too."""
+    """In Safe drives and servos are cut, the valves off, and cameras' trigger lines, too."""
     count = number = first = 0
     for rows in in_blocks(ticks):
         safe = rows[rows["safe"] == 1]
@@ -123,6 +123,8 @@ def cut_in_safe(ticks: Recorded) -> Check:
         powered = safe["valves"].any(axis=(1, 2)) if "valves" in names else np.zeros(len(safe), bool)
         if "camera_trigger" in names:
             powered |= safe["camera_trigger"] == 1
+        if "camera_triggers" in names:
+            powered |= safe["camera_triggers"].any(axis=1)
         if "servos_cut" in names:
             powered |= safe["servos_cut"] != 1
         wrong = safe["tick"][(safe["cut"] != 1) | powered]

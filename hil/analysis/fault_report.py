@@ -72,10 +72,16 @@ def quantities(layout: Layout, states: str, fields: Collection[str]) -> Iterator
             yield _Quantity(f"pressure {chamber} [kPa]", partial(_element, "pressure_Pa", divmod(place, 2), 1e-3, 0))
     if layout.trigger:
         yield _yes_or_no("camera's trigger line on", "camera_trigger")
+    for place, name in enumerate(layout.triggers):
+        yield _Quantity(f"trigger line {name} on", partial(_on, "camera_triggers", place))
 
 
 def _yes_or_no(name: str, field: str) -> _Quantity:
     return _Quantity(name, lambda row: "yes" if row[field] else "no")
+
+
+def _on(field: str, place: int, row: np.void) -> str:
+    return "yes" if row[field][place] else "no"
 
 
 def _ages(layout: Layout, fields: Collection[str]) -> Iterator[_Quantity]:

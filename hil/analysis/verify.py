@@ -201,7 +201,7 @@ def _evenly_sampled(devices: DevicesConfig | None, rig: str) -> bool:
 # Of each link that is commanded, the fields of its command.
 _COMMANDED = {
     "drives": ("cut", "set_speed_radps"),
-    "valves": ("valves", "camera_trigger"),
+    "valves": ("valves", "camera_trigger", "camera_triggers"),
     "servos": ("servos_cut", "set_servo_angle_rad"),
 }
 

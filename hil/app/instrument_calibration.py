@@ -245,7 +245,7 @@ def calibrate_joints(
     _level(config.ground)
     rest = np.degrees(at_rest(new_readings(record.tick, "joints"), _standing(record), "a joint"))
     zeros, noise = rest.mean(axis=0), noise_of(rest)
-    names = [encoder.joint for encoder in config.encoders]
+    names, wheels = [encoder.joint for encoder in config.encoders], rig.layout.wheels
     reversed_ = {encoder.joint: encoder.reversed for encoder in config.encoders}
     if turned is not None:
         with_angle = np.degrees(at_rest(new_readings(turned.tick, "joints"), _standing(turned), "a joint")).mean(axis=0)
@@ -253,14 +253,20 @@ def calibrate_joints(
             reversed_[name] = _falls(name, angle, float((with_angle - zeros)[names.index(name)]))
     result = Alignment()
     for name, zero, one in zip(names, zeros, noise, strict=True):
+        if name in wheels:  # where a wheel stands is not known
+            continue
         result.found[f"{name} zero_deg [deg]"] = Number(
             float(zero), math.hypot(float(one) / math.sqrt(len(rest)), _uneven_deg(), config.joints.bias_deg)
         )
     result.found["noise_deg [deg]"] = Number(float(noise.mean()), float(noise.mean()) / math.sqrt(2 * len(rest)))
     result.sheet["noise_deg"] = max(float(f"{noise.mean():.3g}"), 1e-4)
     result.sheet["encoders"] = [
-        {"joint": name, "zero_deg": round(float(zero), 3), "reversed": reversed_[name]}
-        for name, zero in zip(names, zeros, strict=True)
+        {
+            "joint": name,
+            "zero_deg": encoder.zero_deg if name in wheels else round(float(zero), 3),
+            "reversed": reversed_[name],
+        }
+        for name, zero, encoder in zip(names, zeros, config.encoders, strict=True)
     ]
     if not angles_deg:
         result.notes.append("reversed is that of the config: a run with turned joints tells it (--turned, --angle)")

@@ -181,6 +181,7 @@ class UncheckedConfig(ExperimentSections):
             slides=tuple(name for name in self._turning if name in self.rover.kind.sliding()),
             motion=True,
             trigger=self.camera is not None and self.camera.trigger is not None,
+            triggers=tuple(self.camera.triggers or ()) if self.camera else (),
             motion_channels=self.motion.channels if self.motion else (),
             imu_channels=self.imu.channels if self.imu else (),
             joints_channels=tuple(encoder.joint for encoder in self.encoders),
@@ -239,11 +240,12 @@ class UncheckedConfig(ExperimentSections):
 
     @property
     def encoders(self) -> tuple[JointEncoder, ...]:
-        """Of the rover's joints, in the order of the values of a reading; empty: there are none."""
+        """Of the rover's joints, then of its wheels, in the order of the values of a reading; empty: there are none."""
         if self.joints is None:
             return ()
         turning = [name for name in self._turning if name not in self.rover.kind.sliding()]
-        return self.joints.encoders or tuple(JointEncoder(joint=name) for name in turning)
+        given = self.joints.encoders or tuple(JointEncoder(joint=name) for name in turning)
+        return tuple(sorted(given, key=lambda one: one.joint in self.rover.kind.wheels()))
 
     @property
     def instruments(self) -> dict[str, MotionConfig | ImuConfig | JointsConfig]:

@@ -1,4 +1,4 @@
-"""Wheel speeds that give the rover the wanted forward speed and hold it on a line; the camera's trigger line."""
+"""Wheel speeds that give the rover the wanted forward speed and hold it on a line; cameras' trigger lines."""
 
 from __future__ import annotations
 
@@ -216,19 +216,44 @@ def turning_per_metre(places: FloatArray) -> float:
     return float(np.abs(across).sum() / (ahead * ahead + across * across).sum())
 
 
-class CameraTrigger:
-    """Adds the trigger line to the set-points of a controller; it is a level, so that a lost command loses no edge.
+class TriggerLine:
+    """When a trigger line is on; it is a level, so that a lost command loses no edge.
+
+    Args:
+        states: of the experiment in which it is on; None: it is on once the impact is detected.
+        for_ns: it goes off after so long [ns]; None: it does not.
+    """
+
+    def __init__(self, states: Container[int] | None, for_ns: int | None = None) -> None:
+        self._states, self._for_ns = states, math.inf if for_ns is None else for_ns
+        self._since_ns: int | None = None
+
+    def on(self, t_ns: int, state: int, impact_ns: int | None) -> bool:
+        """Whether it is on at a time of the run [ns], in a state of the experiment."""
+        if not (impact_ns is not None if self._states is None else state in self._states):
+            self._since_ns = None
+            return False
+        if self._since_ns is None:
+            self._since_ns = t_ns
+        return t_ns - self._since_ns < self._for_ns
+
+
+class CameraTriggers:
+    """Adds the trigger lines to the set-points of a controller.
 
     Args:
         controller: of the drives and the valves.
-        states: of the experiment in which the line is on; None: it is on once the impact is detected.
+        own: line of the camera; None: it has none.
+        others: those with a name, in the order of `Layout.triggers`.
     """
 
-    def __init__(self, controller: Controller, states: Container[int] | None) -> None:
-        self._controller, self._states = controller, states
+    def __init__(self, controller: Controller, own: TriggerLine | None, others: Sequence[TriggerLine] = ()) -> None:
+        self._controller, self._own, self._others = controller, own, others
 
     def control(self, goal: Goal, samples: Samples, estimate: Estimate, prediction: Prediction) -> SetPoints:
         """The set-points of this tick."""
         set_points = self._controller.control(goal, samples, estimate, prediction)
-        on = estimate.impact_ns is not None if self._states is None else goal.state in self._states
-        return replace(set_points, trigger=True) if on else set_points
+        now = samples.t_ns, goal.state, estimate.impact_ns
+        own = self._own is not None and self._own.on(*now)
+        others = tuple([line.on(*now) for line in self._others])
+        return replace(set_points, trigger=own, triggers=others) if own or any(others) else set_points

@@ -129,7 +129,7 @@ def innovation_panel(axes: Axes, form: FigureForm, record: OpenRecord, origin_s:
         innovation = rows["innovation"][readings.rows, place].astype(float)
         source = rows["source"][readings.rows, place]
         shown, colour = np.isfinite(innovation), COLOURS[place]
-        bound = innovation_bound(independent_values(len(layout.parts(role)), role))
+        bound = innovation_bound(independent_values(layout, role))
         t_s = readings.t_s - origin_s
         plot_line(
             axes, form, t_s[shown], np.maximum(innovation[shown], _LEAST), lw=0.6, color=colour, label=_TITLES[role]

@@ -13,8 +13,8 @@ from drivers.extensions import EXPERIMENTS, ExtensionError, installed_names, loa
 from hil.config import ConfigError, Problem
 from hil.config.files import replacing
 from hil.config.rig import Rig
-from hil.config.schema.sensors import CameraConfig
-from hil.control.wheel_speed import CameraTrigger, Controller
+from hil.config.schema.sensors import CameraConfig, TriggerLineConfig
+from hil.control.wheel_speed import CameraTriggers, Controller, TriggerLine
 from hil.estimation.estimator import Estimator
 from hil.estimation.observer import make_twin
 from hil.experiments.base import ARMED, DONE, ArmingChecks, Experiment, FinishedRun, Summary
@@ -220,12 +220,18 @@ def build_cycle(
     experiment = make(rig, checks)
     _ = experiment.fixed_checks  # made now: arming has one tick
     twin.warm_up()  # what is looked up once is not looked up in a tick
-    controller = with_trigger(rig.config.camera, experiment.controller())
+    controller = with_triggers(rig.config.camera, experiment.controller())
     return Cycle(devices, Estimator(rig), twin, safety, experiment, controller, limiter, tick_logger)
 
 
-def with_trigger(camera: CameraConfig | None, controller: Controller) -> Controller:
-    """The controller, with the camera's trigger line where there is one."""
-    if camera is None or camera.trigger is None:
+def with_triggers(camera: CameraConfig | None, controller: Controller) -> Controller:
+    """The controller, with the cameras' trigger lines where there are any."""
+    if camera is None or not camera.lines:
         return controller
-    return CameraTrigger(controller, range(ARMED, DONE) if camera.trigger.when == "armed" else None)
+    own = _trigger_line(camera.trigger) if camera.trigger else None
+    return CameraTriggers(controller, own, [_trigger_line(one) for one in (camera.triggers or {}).values()])
+
+
+def _trigger_line(line: TriggerLineConfig) -> TriggerLine:
+    for_ns = None if line.for_s is None else round(line.for_s * 1e9)
+    return TriggerLine(range(ARMED, DONE) if line.when == "armed" else None, for_ns)

@@ -53,6 +53,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         load_cell: the drawbar pull is measured.
         reads_loads: the load channels' readings are loads [N, N m]; otherwise volts.
         trigger: a camera's trigger line is switched, by the device of the valves.
+        triggers: names of the other trigger lines that it switches.
         controls_loads: a controller distributes the wheels' loads; a row has its set-points.
         open_loop: the wheels may be driven by duty instead of speed.
         ways: in which each cylinder can be pushed; a chamber of another way has no valve, and is open to atmosphere.
@@ -97,6 +98,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     soil_parameters: tuple[str, ...] = ()
     slides: tuple[str, ...] = ()
     further: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    triggers: tuple[str, ...] = ()
 
     if not TYPE_CHECKING:
 
@@ -118,8 +120,8 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
 
     @cached_property
     def valve_layout(self) -> ValveLayout:
-        """Valves, regulators and trigger line, as the drivers have them."""
-        return ValveLayout(self.cylinders, self.ways, self.regulators, self.trigger)
+        """Valves, regulators and trigger lines, as the drivers have them."""
+        return ValveLayout(self.cylinders, self.ways, self.regulators, self.trigger, self.triggers)
 
     @cached_property
     def joints(self) -> tuple[str, ...]:
@@ -358,17 +360,24 @@ ROLES: dict[str, Role] = {
     "valves": Role(
         "bogie valves",
         "valves' answer",
-        lambda layout: (*layout.cylinders, *("camera_trigger",) * layout.trigger),
+        lambda layout: (*layout.cylinders, *layout.valve_layout.trigger_lines),
         ValveSample,
         7,
         serial=True,
         unread=lambda layout: ValveSample(0, 0, ((0.0, 0.0),) * len(layout.cylinders), -1),
         command=ValveCommand,
-        fields={"powered": "valves", "regulators_Pa": "regulators_Pa", "trigger": "trigger"},
-        safe=lambda t_ns, layout: ValveCommand(t_ns, layout.valves_off, layout.regulators_closed),
+        fields={"powered": "valves", "regulators_Pa": "regulators_Pa", "trigger": "trigger", "triggers": "triggers"},
+        safe=lambda t_ns, layout: ValveCommand(
+            t_ns, layout.valves_off, layout.regulators_closed, triggers=layout.valve_layout.triggers_off
+        ),
         held="all off",
         age_ms=(1000.0, 10_000.0),
-        urgent=lambda command: (command.powered, tuple(map(bool, command.regulators_Pa)), command.trigger),
+        urgent=lambda command: (
+            command.powered,
+            tuple(map(bool, command.regulators_Pa)),
+            command.trigger,
+            command.triggers,
+        ),
     ),
     "loads": Role("load channels", "load samples", attrgetter("loads"), DaqBlock, 8),
     "motion": _instrument(

@@ -237,6 +237,8 @@ def _of_numbers(signal: Signal, first: int, end: int, dimensions: int) -> str:
         return each[0]
     if dimensions == 2:
         return f"({' '.join(f'({one}, {other}),' for one, other in zip(each[::2], each[1::2], strict=True))})"
+    if signal.flag:
+        return f"({', '.join(each)},)"
     tail = f" if numbers[{first}] == numbers[{first}] else ()" if " or " in signal.source else ""
     return f"tuple(numbers[{first}:{end}]){tail}"
 

@@ -41,6 +41,10 @@ TICK = (
         "camera_trigger", "u1", "1", "1 while the camera's trigger line is commanded to be on", "command.trigger",
         needs="trigger", flag=True,
     ),
+    Signal(
+        "camera_triggers", "u1", "1", "1 while the trigger line of that name is commanded to be on", "command.triggers",
+        "triggers", by_name=True, flag=True,
+    ),
     Signal("daq_age_ns", "i8", "ns", "age of the newest sensor sample", "samples.daq_age_ns"),
     Signal(
         "daq_sequence", "i8", "1", "number of the newest block of sensor samples read, 0 before the first",

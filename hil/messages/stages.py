@@ -269,6 +269,7 @@ class SetPoints(msgspec.Struct, frozen=True, gc=False):
         duty: (wheels,) open-loop drive in place of the speeds; empty: the speeds hold.
         loads: of the load controller, for the record; None where loads are not controlled.
         trigger: the camera's trigger line is to be on.
+        triggers: each trigger line with a name is to be on (`Layout.triggers`); empty: none is.
         joint_angle_rad: as in `Goal`.
     """
 
@@ -281,6 +282,7 @@ class SetPoints(msgspec.Struct, frozen=True, gc=False):
     loads: LoadSetPoints | None = None
     trigger: bool = False
     joint_angle_rad: ByServo = ()
+    triggers: tuple[bool, ...] = ()
 
 
 class Command(msgspec.Struct, frozen=True, gc=False):
@@ -303,6 +305,7 @@ class Command(msgspec.Struct, frozen=True, gc=False):
     trigger: bool = False
     joint_angle_rad: ByServo = ()
     servos_cut: bool = False
+    triggers: tuple[bool, ...] = ()
 
 
 TickPacker = Callable[[Tick, Samples, Estimate, Prediction, Command], tuple[float, ...]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Protocol
@@ -10,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.config import Config
+from hil.config.schema.instruments import JointEncoder
 from hil.messages.fault import RESIDUAL_WINDOW_S, STOOD_RADPS, STOOD_S
+from hil.signals.alignment import new_readings
 
 Floats = NDArray[np.float64]
 
@@ -146,3 +149,19 @@ def lag_s(measured: Floats, commanded: Floats, rate_hz: int) -> Floats:
     seconds: Floats = np.full(size.shape, np.nan)
     np.divide(late_by, gain, out=seconds, where=(size > 1e-9 * wants * wholes) & (gain > 0.0))
     return seconds
+
+
+def wheel_turn(ticks: Any, encoder: JointEncoder, place: int) -> tuple[Floats, Floats]:
+    """How far a wheel has rolled forward from the zero of the encoder at its axle (readings,) [rad], and when [s].
+
+    An encoder that begins again after each turn is followed. Without readings both are empty.
+
+    Args:
+        ticks: rows of a record.
+        encoder: of the config.
+        place: of it among the values of a reading.
+    """
+    readings = new_readings(ticks, "joints")
+    seen = np.isfinite(readings.values[:, place])
+    turned = np.unwrap(readings.values[seen, place]) - math.radians(encoder.zero_deg)
+    return readings.t_s[seen], -turned if encoder.reversed else turned

@@ -14,7 +14,7 @@ from hil.config.schema.loads import FRAME
 from hil.config.schema.residuals import ResidualName
 from hil.config.schema.sensors import DaqConfig
 from hil.messages.layout import SAMPLED, Layout
-from hil.residuals.evidence import Floats, RunEvidence, extreme_mean, lag_s
+from hil.residuals.evidence import Floats, RunEvidence, extreme_mean, lag_s, wheel_turn
 from models.contact.obstacle import Obstacle
 from models.sensors.piezo import shares_of
 
@@ -22,6 +22,8 @@ from models.sensors.piezo import shares_of
 STARTED_S = 1.0
 # A pressure is compared once its command has stood for so long [s], within so much [Pa].
 STOOD_S, STOOD_PA = 0.3, 3e3
+# A wheel that has turned less says nothing of its coupling [rad].
+LEAST_TURN_RAD = 1.0
 # Parts into which a run is cut for the drift of a sample clock; the least age in each is free of waiting.
 CLOCK_PARTS = 8
 
@@ -35,6 +37,21 @@ def wheel_speed(evidence: RunEvidence) -> Floats:
     """(wheels,) measured less commanded speed, the largest mean over `RESIDUAL_WINDOW_S` [rad/s]."""
     errors = evidence.ticks["wheel_speed_radps"] - evidence.steady
     return extreme_mean(errors, evidence.config.loop.rate_hz)
+
+
+def wheel_turn_share(evidence: RunEvidence) -> Floats:
+    """(wheels with an encoder,) how far each turned by it over how far by its drive's own, less 1."""
+    config, ticks, shares = evidence.config, evidence.ticks, list[float]()
+    for place, (encoder, name) in enumerate(zip(config.encoders, config.layout.joints_channels, strict=True)):
+        if name not in config.layout.wheels:
+            continue
+        t_s, seen = wheel_turn(ticks, encoder, place)
+        during = slice(0, 0) if not len(t_s) else slice(*np.searchsorted(evidence.t_s, t_s[[0, -1]]))
+        speed = np.nan_to_num(ticks["wheel_speed_radps"][:, config.layout.wheels.index(name)][during])
+        by_drive = float(np.trapezoid(speed, evidence.t_s[during]))
+        far = abs(by_drive) > LEAST_TURN_RAD
+        shares.append(float(seen[-1] - seen[0]) / by_drive - 1.0 if far else math.nan)
+    return np.array(shares)
 
 
 def speed_lag_ms(evidence: RunEvidence) -> Floats:
@@ -281,6 +298,10 @@ def _wheels(layout: Layout) -> tuple[str, ...]:
     return layout.wheels
 
 
+def _turned(layout: Layout) -> tuple[str, ...]:
+    return tuple(name for name in layout.joints_channels if name in layout.wheels)
+
+
 def _sum(_: Layout) -> tuple[str, ...]:
     return ("sum",)
 
@@ -330,6 +351,11 @@ _ROWS = (
         "wheel_speed", "rad/s", "speed of each wheel, with the commanded one, mean over 0.5 s",
         "encoder of that wheel and its counts_per_rev, then its motor and gear",
         0.002, lambda _: True, _wheels, wheel_speed, in_tick=True,
+    ),
+    Residual(
+        "wheel_turn", "1", "turn of each wheel by the encoder at its axle, with that by its drive's own encoder",
+        "coupling, belt and gear between that motor and its wheel, counts_per_rev and pulses_per_turn",
+        0.005, lambda layout: bool(_turned(layout)), _turned, wheel_turn_share,
     ),
     Residual(
         "speed_lag", "ms", "how late the speed of each wheel follows its changing command",

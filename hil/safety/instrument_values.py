@@ -191,7 +191,10 @@ def _joint_values(section: JointsConfig, config: UncheckedConfig) -> _Instrument
     def rest(found: RestReadings) -> list[Check]:
         return [_scatter("joints", math.degrees(max(found.spread)), section.noise_deg, "deg", "joints.noise_deg")]
 
-    jumps = [_turn_limit(section.noise_deg)._replace(item=f"{encoder.joint[:24]} ") for encoder in encoders]
+    jump, wheels = _turn_limit(section.noise_deg), config.layout.wheels
+    spun = max(FASTEST_RADPS, 2.0 * config.limits.wheel_speed_radps)  # a wheel that loses its load overshoots
+    rates = [spun if encoder.joint in wheels else FASTEST_RADPS for encoder in encoders]
+    jumps = [jump._replace(item=f"{one.joint[:24]} ", per_s=rate) for one, rate in zip(encoders, rates, strict=True)]
     return _InstrumentValues(places, placed, jumps, step, rest)
 
 

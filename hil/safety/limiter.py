@@ -62,6 +62,7 @@ class Limiter:
             for role in (ROLES[name] for name in layout.links)
             if role.wanted is not None
         ]
+        self._triggers_off = layout.valve_layout.triggers_off
         self.clamped = 0
 
     def check(self, tick: Tick, asked: SetPoints, angles: JointSample | None = None) -> Command:
@@ -108,6 +109,7 @@ class Limiter:
             duty=self._duty_zero if cut else asked.duty and tuple([clamped_to(one, -1.0, 1.0) for one in asked.duty]),
             loads=asked.loads,
             trigger=asked.trigger and not safe,
+            triggers=self._triggers_off if safe or not asked.triggers else asked.triggers,
             joint_angle_rad=joints.angle_rad,
             servos_cut=joints.cut or (safe and self._servos is not None),
         )

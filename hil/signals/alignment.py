@@ -12,6 +12,7 @@ from scipy.optimize import minimize_scalar
 from scipy.spatial.transform import Rotation
 from scipy.special import gammaincinv
 
+from hil.messages.layout import Layout
 from hil.signals.calibration_fits import CalibrationError
 
 Floats = NDArray[np.float64]
@@ -115,9 +116,10 @@ def innovation_bound(values: int) -> float:
     return float(2.0 * gammaincinv(0.5 * values, BELIEVED)) / values
 
 
-def independent_values(channels: int, role: str) -> int:
-    """Of a reading of an instrument: a quaternion's four numbers are three turns."""
-    return channels - 1 if role == "motion" and channels > 3 else channels
+def independent_values(layout: Layout, role: str) -> int:
+    """Of a reading, as a source: a quaternion's four numbers are three turns, and the turn of a wheel is none."""
+    channels = [name for name in layout.parts(role) if name not in layout.wheels]
+    return len(channels) - 1 if role == "motion" and len(channels) > 3 else max(len(channels), 1)
 
 
 # Wheels stand below this speed [rad/s] and so many standard deviations of an encoder's noise; a stretch begins and ends

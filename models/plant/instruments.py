@@ -37,7 +37,7 @@ class InstrumentParameters:
         origin: of the instrument's axes in the world [m].
         turn: roll, pitch, yaw of the instrument's axes in the world [rad].
         direction: unit vector on which a distance grows, world axes.
-        joints: names of measured joints.
+        joints: names of measured joints, and of wheels whose turn about their axles is measured.
         zero: (joints,) reading at angle 0 [rad].
         sign: (joints,) 1, or -1 where the reading falls as the angle grows.
         bias: (channels,) standard deviation of each channel's offset, as `noise`; `perturbed` draws the offsets.
@@ -95,7 +95,9 @@ class InstrumentOnRig:
         self._sequence = 0
         self._frozen: tuple[float, ...] = ()
         self._turn, self._body_turn = (Rotation.from_euler("ZYX", turns[::-1]) for turns in (p.turn, p.body_turn))
-        self._places = [7 + self.rover.tree_joint_names.index(name) for name in p.joints]
+        place = {name: 7 + number for number, name in enumerate(self.rover.tree_joint_names)}
+        place |= dict(zip(self.rover.wheel_names, (6 + self.rover.chain.wheel_body).tolist(), strict=True))
+        self._places = [place[name] for name in p.joints]
         self._gravity = np.array(EARTH_GRAVITY)
         self._before_ns, self._velocity_before = 0, self._velocity()
 

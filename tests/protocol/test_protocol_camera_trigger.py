@@ -1,4 +1,4 @@
-"""The camera's trigger line at the wire, in virtual time: it rises in the tick of the impact, and delays no stop."""
+"""The cameras' trigger lines at the wire, in virtual time: they rise in the tick of the impact, and delay no stop."""
 
 from pathlib import Path
 
@@ -89,6 +89,51 @@ def test_an_ni_line_rises_in_the_tick_of_the_impact_and_is_off_after_the_run(tri
     impact_ns = rises_in_the_tick_of_the_impact(done.folder, LINE_WITHIN_MS)
     assert [on for _, on in changes] == [True, False]
     assert 0 <= changes[0][0] - done.start_ns - impact_ns <= LINE_WITHIN_MS * 1e6
+
+
+BOTH = "camera={device: none, triggers: {overview: {when: armed}, close_up: {when: impact, for_s: 0.2}}}"
+COILS = {"overview": 6, "close_up": 7}
+NI_LINES = {"overview": "cDAQ1Mod2/port0/line6", "close_up": "cDAQ1Mod2/port0/line7"}
+NI_BOTH = NI_VALVES.replace(f"camera_trigger: {LINE}", "camera_triggers: " + str(NI_LINES).replace("'", ""))
+
+
+@pytest.mark.parametrize("maker", ["modbus", "ni"])
+def test_an_overview_runs_from_arming_and_a_close_up_from_the_impact_for_its_time(trial, monkeypatch, maker):
+    changes, put = [], Chassis._set
+
+    def noted(chassis, physical, value):
+        if physical in NI_LINES.values() and chassis.lines[physical] != bool(value):
+            changes.append((physical, bool(value)))
+        put(chassis, physical, value)
+
+    monkeypatch.setattr(Chassis, "_set", noted)
+    places = COILS if maker == "modbus" else NI_LINES
+    board = f"devices.valves.camera_triggers={COILS}".replace("'", "")
+    done = trial(None, BOTH, *([board, "devices.valves.baud=115200"] if maker == "modbus" else [NI_BOTH]))
+    assert done.error is None
+    record = read_trial(done.folder, trusted=True)
+    (impact,) = record.events[record.events["name"] == b"impact"]
+    lines = {
+        mark["detail"].decode().partition(":")[0]: mark
+        for mark in record.events[record.events["name"] == b"camera trigger"]
+    }
+    ticks, on = record.tick, record.tick["camera_triggers"].astype(bool)
+    np.testing.assert_array_equal(on[:, 0], (ticks["state"] >= 1) & (ticks["state"] < 5))
+    began_ns = ticks["t_ns"][ticks["tick"] == impact["reaction_tick"]][0]
+    np.testing.assert_array_equal(on[:, 1], (ticks["t_ns"] >= began_ns) & (ticks["t_ns"] < began_ns + 200_000_000))
+    assert [lines[name]["t_ns"] for name in places] == [ticks["t_ns"][on[:, 0]][0], began_ns]
+    assert all(0.0 < mark["value"] <= RELAY_WITHIN_MS for mark in lines.values())
+    if maker == "modbus":
+        changes = [(coil, to) for _, coil, to in done.run.ask("stops", device="modbus")["switched"]]
+    wanted = [
+        (places["overview"], True),
+        (places["close_up"], True),
+        (places["close_up"], False),
+        (places["overview"], False),
+    ]
+    assert changes == wanted
+    assert [check for check in verify(done.folder) if not check.ok and check.item not in NO_SUMMARY] == []
+    assert replay(done.folder).differences == []
 
 
 def test_a_rover_without_cylinders_has_a_board_for_the_trigger_alone(trial):

@@ -118,6 +118,28 @@ def test_a_trial_with_a_draw_wire_and_joints_on_counters(trial):
     assert abs(sources["motion"]["drift_mps"]) < 0.002
 
 
+ON_WHEELS = (
+    *("motion=null", "devices.motion=null", "imu=null", "devices.imu=null", "joints.frozen_readings=0"),
+    "joints.encoders=[{joint: front_right, zero_deg: 10}, {joint: left_bogie}, {joint: front_left, reversed: true}]",
+    "devices.joints={driver: ni, encoders: [{joint: front_right, counter: cDAQ1Mod7/ctr0, initial_deg: 10}, "
+    "{joint: front_left, counter: cDAQ1Mod7/ctr1}, {joint: left_bogie, counter: cDAQ1Mod7/ctr2}]}",
+)
+
+
+def test_quadrature_encoders_at_the_wheels_say_how_the_wheel_stood_at_the_impact(trial):
+    done = trial(None, *ON_WHEELS, "wheel.grousers=22", "experiment=impact", config="sim_motion_wire")
+    summary, record = summary_of(done), read_trial(done.folder, trusted=True)
+    tick = record.tick
+    before = tick[tick["t_ns"] <= 1e9 * summary["impact_time_s"]]
+    by_drive = np.trapezoid(before["wheel_speed_radps"][:, 1], 1e-9 * before["t_ns"])
+    assert summary["wheel_angle_deg"] == pytest.approx(math.degrees(by_drive), abs=0.3)
+    assert 0 <= summary["grouser_number"] < 22
+    assert list(summary["estimation"]["sources"]) == ["joints"]
+    np.testing.assert_allclose(
+        tick["joints_reading"][-1, 2], -tick["joints_reading"][-1, 1] + math.radians(10), atol=0.1
+    )
+
+
 @pytest.mark.parametrize("kind", ["cable_crossed", "cable_open"])
 def test_a_counter_whose_cable_is_wrong_marks_the_run_and_is_left_out(trial, kind):
     done = trial(lambda run: run.inject_fault("daq", kind), *COUNTERS, config="sim_motion_wire", at_s=1.0)

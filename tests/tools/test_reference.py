@@ -68,8 +68,8 @@ def keys_of(page: str) -> set[str]:
             sections = re.findall(r"`([\w.\[\]]+)`", line) or [""]
             found |= {section.removesuffix("[]") for section in sections}
         elif line.startswith("| `"):
-            key = line.split("`")[1]
-            named = PARTS.get(key, (key,))
+            keys = re.findall(r"`([^`]+)`", line.split(" | ")[0])
+            named = [one for key in keys for one in PARTS.get(key, (key,))]
             found |= {f"{section}.{one}".lstrip(".") for section in sections for one in named}
     return found
 
@@ -89,11 +89,18 @@ def test_every_key_of_an_effective_config_is_in_the_reference(reference, name):
 
 
 def test_every_key_is_described_and_says_what_it_takes(reference):
-    rows = [line.strip("| ").split(" | ") for line in reference.config_tables().splitlines() if line.startswith("| `")]
+    page = reference.config_tables()
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| `")]
     assert len(rows) > 200
     for key, takes, description in rows:
         assert description, key
-        assert takes, key
+        assert takes or description.startswith("as in `"), key
+    for section, text in re.findall(r"^### (.+)$\n((?:(?!###).*\n)*)", page, re.MULTILINE):
+        for keys, first in re.findall(r"^\| (`.+`) \|  \| as in (.+) \|$", text, re.MULTILINE):
+            after = page.partition(f"\n### {first}\n")[2] or page.partition(f"\n### {first}, ")[2]
+            rows_there = after.partition("\n### ")[0]
+            missing = [key for key in keys.split(", ") if f"\n| {key} | " not in rows_there.partition("as in")[0]]
+            assert not missing, (section, first)
 
 
 def test_shapes_say_what_they_count(reference):

@@ -238,7 +238,7 @@ def simulated_ports(requests: ValveRequests, cylinders: CylinderPorts) -> list[S
     """
     board = RelayBoard(
         cylinders,
-        requests.coils,
+        requests.coils[: len(requests.valves.valves)],  # the trigger lines move nothing
         address=requests.section.address,
         count=-(-(max(requests.coils, default=0) + 1) // BOARD_COILS) * BOARD_COILS,
         flash=requests.section.flash_on,

@@ -177,7 +177,11 @@ def _as_in_config(setup: ServerSetup, usual: ChannelNames) -> ChannelNames:
         fixed = (valves.regulator.channel,) if valves.regulator else usual.outputs
         pressures = valves.pressure_channels
         names = names._replace(
-            lines=(*valves.lines.in_order(rig.valves.valves), *filter(None, (valves.camera_trigger,))),
+            lines=(
+                *valves.lines.in_order(rig.valves.valves),
+                *filter(None, (valves.camera_trigger,)),
+                *(valves.camera_triggers.given.values() if valves.camera_triggers else ()),
+            ),
             outputs=outputs or fixed,
             pressures=pressures.in_order(rig.valves.valves) if pressures else usual.pressures,
         )

@@ -352,15 +352,20 @@ def _time(frame: RunFrame, impact_s: float | None) -> str:
 def _draw_traces(
     axes: Axes, record: OpenRecord, span_s: tuple[float, float], origin_s: float, form: FigureForm
 ) -> None:
-    """The sum of the forces, or of a rig without sensors the speed; and when the trigger line was on."""
+    """The sum of the forces, or of a rig without sensors the speed; and when each trigger line was on."""
     layout = Layout.from_json(str(record.meta["layout"]))
     field, label, unit = ("force_sum_N", "force sensed", "N") if layout.channels else ("speed_mps", "speed", "m/s")
     first, end = ticks_between(record, *span_s)
-    rows = packed(record.tick[first:end], ["t_ns", field, *(["camera_trigger"] if layout.trigger else [])])
+    levels = ["camera_trigger"] * layout.trigger + ["camera_triggers"] * bool(layout.triggers)
+    rows = packed(record.tick[first:end], ["t_ns", field, *levels])
     t_s: Any = rows["t_ns"] * 1e-9 - origin_s
     axes.plot(*decimated(t_s, rows[field]), color=COLOURS[0], lw=form.line(1.2), label=label)
-    if layout.trigger and (on := np.flatnonzero(rows["camera_trigger"])).size:
-        axes.axvspan(t_s[on[0]], t_s[on[-1]], color=COLOURS[2], alpha=0.25, lw=0.0, label="trigger line on")
+    named = ["trigger line"] * layout.trigger + [f"line {name}" for name in layout.triggers]
+    by_line = np.column_stack([t_s, *(rows[level] for level in levels)])[:, 1:]
+    for place, (line, on) in enumerate(zip(named, map(np.flatnonzero, by_line.T), strict=True), 2):
+        if on.size:
+            colour = COLOURS[place % len(COLOURS)]
+            axes.axvspan(t_s[on[0]], t_s[on[-1]], color=colour, alpha=0.25, lw=0.0, label=f"{line} on")
     dress_panel(axes, form, "", f"{label} [{unit}]")
     axes.set_xlim(span_s[0] - origin_s, span_s[1] - origin_s)
     legend_above(axes, form)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.extensions import install_command
+from drivers.messages import CAMERA_TRIGGER
 from hil.config.schema.sensors import CameraConfig
 from hil.messages.link_messages import event_row
 from hil.processes.lifecycle import Child, Process, Reporter
@@ -278,7 +279,6 @@ def silence(
 
 
 TRIGGER = "camera trigger"
-_FIELDS = ("tick", "t_ns", "camera_trigger", "valves_acknowledged_ns")
 
 
 def camera_marks(
@@ -294,23 +294,27 @@ def camera_marks(
     """
     span_ns: tuple[int, int] | None = (0, int(ticks[-1:]["t_ns"][0]))
     marks: list[NDArray[np.void]] = []
-    if camera.trigger is not None:
-        rows = packed(ticks[: len(ticks)], list(_FIELDS))
-        on = np.flatnonzero(rows["camera_trigger"])
-        marks = [_switched_on(rows, int(on[0]))] if on.size else []
-        if camera.trigger.gates:
+    if camera.lines:
+        levels = [CAMERA_TRIGGER] * bool(camera.trigger) + [f"{CAMERA_TRIGGER}s"] * bool(camera.triggers)
+        rows = packed(ticks[: len(ticks)], ["tick", "t_ns", *levels, "valves_acknowledged_ns"])
+        by_line = np.column_stack([rows[level] for level in levels])
+        for name, on in zip(camera.lines, map(np.flatnonzero, by_line.T), strict=True):
+            marks += [_switched_on(rows, int(first), name.partition(".")[2]) for first in on[:1]]
+        if camera.trigger is not None and camera.trigger.gates:
+            on = np.flatnonzero(rows[CAMERA_TRIGGER])
             span_ns = (int(rows["t_ns"][on[0]]), int(rows["t_ns"][on[-1]])) if on.size else None
     if frames is None or (span_ns is None and not problem):
         return marks
     return marks + silence(frames, span_ns or (0, 0), camera.rate_hz, problem)
 
 
-def _switched_on(rows: NDArray[Any], first: int) -> NDArray[np.void]:
+def _switched_on(rows: NDArray[Any], first: int, name: str) -> NDArray[np.void]:
     """The tick that commanded the line to be on first, and when its device had confirmed it [ms] later."""
     tick, t_ns = int(rows["tick"][first]), int(rows["t_ns"][first])
-    confirmed = np.flatnonzero(rows["valves_acknowledged_ns"] >= t_ns)
+    confirmed, line = np.flatnonzero(rows["valves_acknowledged_ns"] >= t_ns), f"{name}: " if name else ""
     if not confirmed.size:
-        return event_row(0, TRIGGER, tick, t_ns, np.nan, detail="commanded to be on; its device has not confirmed it")
+        detail = f"{line}commanded to be on; its device has not confirmed it"
+        return event_row(0, TRIGGER, tick, t_ns, np.nan, detail=detail)
     after_ms = (int(rows["t_ns"][confirmed[0]]) - t_ns) * 1e-6
-    detail = f"commanded to be on; its device had confirmed it after {after_ms:.4g} ms"
+    detail = f"{line}commanded to be on; its device had confirmed it after {after_ms:.4g} ms"
     return event_row(0, TRIGGER, tick, t_ns, after_ms, reaction_tick=tick, detail=detail)

@@ -125,7 +125,7 @@ _GOES_ON = "a run goes on without it"
 
 
 def check_camera(camera: CameraConfig | None, devices: DevicesConfig | None, rig: str) -> list[Check]:
-    """Whether the camera is there and gives what is asked for, and which output triggers it; no check: there is none.
+    """Whether the camera gives what is asked for, and which outputs trigger it and others; no check: there is none.
 
     Args:
         camera: section of the config; None: there is none.
@@ -135,13 +135,17 @@ def check_camera(camera: CameraConfig | None, devices: DevicesConfig | None, rig
     if camera is None:
         return []
     checks = [_device(camera)]
-    if camera.trigger is not None:
-        valves = devices.valves if devices and rig != "simulated" else None
-        place = getattr(valves, CAMERA_TRIGGER, None)
+    valves = devices.valves if devices and rig != "simulated" else None
+    named = getattr(valves, f"{CAMERA_TRIGGER}s", None)
+    places = {f"{CAMERA_TRIGGER}s.{name}": place for name, place in named.given.items()} if named else {}
+    for key, line in camera.lines.items():
+        place = places.get(key, getattr(valves, CAMERA_TRIGGER, None))
         where = "only in the record (rig: simulated)" if valves is None else f"{valves.driver} output {place}"
-        since = "from arming" if camera.trigger.when == "armed" else "from the impact"
-        allowed = f"the output that the camera is wired to (devices.valves.{CAMERA_TRIGGER}), off in Safe"
-        checks.append(Check("camera trigger", True, f"{where}, on {since} to the end of the run", allowed))
+        since = "from arming" if line.when == "armed" else "from the impact"
+        until = "to the end of the run" if line.for_s is None else f"for {line.for_s:g} s"
+        allowed = f"the output that the camera is wired to (devices.valves.{key}), off in Safe"
+        item = f"camera trigger {key.partition('.')[2]}".rstrip()
+        checks.append(Check(item, True, f"{where}, on {since} {until}", allowed))
     return checks
 
 

@@ -66,7 +66,7 @@ def _instruments(rig: Rig) -> list[dict[str, Any]]:
             "channels": list(channels),
             "rate_hz": section.rate_hz,
             "stale_ms": section.stale_ms,
-            "bound": innovation_bound(independent_values(len(channels), role)),
+            "bound": innovation_bound(independent_values(rig.layout, role)),
         }
         shown.append(about | _axes(rig.config.encoders, section))
     return shown

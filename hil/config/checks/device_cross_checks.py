@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from drivers.device_sections import TriggerValues, ValvesSection
 from drivers.driver_type import Connection
 from drivers.messages import CAMERA_TRIGGER
 from drivers.registry import driver_of
 from hil.config.problems import Problem
 from hil.config.rig_setup import rig_setup
 from hil.config.schema.equipment import is_local
+from hil.config.schema.sensors import CameraConfig
 from hil.config.unchecked_config import UncheckedConfig, measured_supplies
 from hil.messages.layout import AGED, ROLES
 
@@ -25,23 +27,31 @@ def camera_cross_checks(config: UncheckedConfig) -> Iterator[Problem]:
     if not camera.device and config.rig == "real":
         allowed = "a V4L2 device, as /dev/v4l/by-id/..., or none: a real rig has no simulated camera (rig: real)"
         yield Problem("camera.device", '""', allowed, ("rig",))
-    if camera.trigger is None:
-        if camera.device == "none":
-            allowed = "a section: without frames and without a trigger line there is nothing to do"
-            yield Problem("camera.trigger", "nothing (null)", allowed, ("camera.device",))
-        return
-    if camera.trigger.when == "impact" and config.daq is None:
-        allowed = "armed: with daq: null the rig has no force sensors, which detect the impact"
-        yield Problem("camera.trigger.when", "impact", allowed, ("daq",))
+    if not camera.lines and camera.device == "none":
+        allowed = "a section: without frames and without a trigger line there is nothing to do"
+        yield Problem("camera.trigger", "nothing (null)", allowed, ("camera.device",))
+    for name, line in camera.lines.items():
+        if line.when == "impact" and config.daq is None:
+            allowed = "armed: with daq: null the rig has no force sensors, which detect the impact"
+            yield Problem(f"camera.{name.removeprefix('camera_')}.when", "impact", allowed, ("daq",))
     valves = config.devices.valves if config.devices else None
-    if valves is not None and not valves.can_trigger and config.rig != "simulated":
-        key = f"devices.valves.{CAMERA_TRIGGER}"
-        if hasattr(valves, CAMERA_TRIGGER):
+    if valves is not None and config.rig != "simulated":
+        yield from _trigger_places(valves, camera)
+
+
+def _trigger_places(valves: ValvesSection, camera: CameraConfig) -> Iterator[Problem]:
+    """Where the device of the valves switches each trigger line."""
+    for key, wanted in ((CAMERA_TRIGGER, camera.trigger), (f"{CAMERA_TRIGGER}s", camera.triggers)):
+        of, there = key.replace("_", "."), getattr(valves, key, None)
+        if wanted and not hasattr(valves, key):
+            found, allowed = valves.driver, f"one that switches a trigger line: modbus or ni; or {of}: null"
+            yield Problem("devices.valves.driver", found, allowed, (of,))
+        elif isinstance(there, TriggerValues):
+            yield from there.problems(f"devices.valves.{key}", tuple(camera.triggers or ()), of)
+        elif wanted and there is None:
             allowed = "a coil of the relay board, or a digital line of the NI device, that nothing else uses"
-            yield Problem(key, "nothing (null)", allowed, ("camera.trigger",))
-        else:
-            found, allowed = valves.driver, "one that switches a trigger line: modbus or ni; or camera.trigger: null"
-            yield Problem("devices.valves.driver", found, allowed, ("camera.trigger",))
+            allowed = f"{allowed}, for each of {', '.join(wanted)}" if isinstance(wanted, dict) else allowed
+            yield Problem(f"devices.valves.{key}", "nothing (null)", allowed, (of,))
 
 
 # A sample may be lost, and the next may come late.
@@ -81,7 +91,7 @@ def _rig(config: UncheckedConfig) -> Iterator[Problem]:
         why = f"with {role}: null the rig has no {ROLES[role].title}"
         if role == "valves":
             keys = ("rover.type", "camera")
-            why = "the rig has no cylinders (rover.type, cylinders.joints), and camera.trigger is not set"
+            why = "the rig has no cylinders (rover.type, cylinders.joints), and the camera has no trigger line"
         yield Problem(f"devices.{role}", f"a section, {section.driver}", f"null, or left out: {why}", keys)
     if devices and (valves := devices.valves) and config.layout.regulators and not valves.can_regulate:
         key = "cylinders.regulators"

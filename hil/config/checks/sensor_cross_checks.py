@@ -65,16 +65,17 @@ def _bounds(motion: MotionConfig) -> Iterator[Problem]:
 
 
 def _joints(config: UncheckedConfig, joints: JointsConfig) -> Iterator[Problem]:
-    """Encoders of joints that the rover has, one each."""
+    """Encoders of joints and wheels that the rover has, one each."""
     turning = [name for name in config.layout.turning if name not in config.layout.slides]
     given = Counter(encoder.joint for encoder in joints.encoders)
-    if not turning:
+    if not (turning or given):
         allowed = f"null: no joint of rover.type {config.rover.type} turns, but those of its wheels"
         yield Problem("joints", "a section", allowed, ("rover.type",))
         return
     for name, count in given.items():
-        if name not in turning:
-            allowed = f"joints of the rover that turn: {', '.join(turning)}"
+        if name not in (*turning, *config.layout.wheels):
+            wheels = ", ".join(config.layout.wheels)
+            allowed = f"joints of the rover that turn: {', '.join(turning)}; or a wheel: {wheels or 'none'}"
             yield Problem("joints.encoders", f"the joint {name}", allowed, ("rover.type",))
         elif count > 1:
             yield Problem("joints.encoders", f"the joint {name} {count} times", "each joint once")

@@ -8,14 +8,9 @@ from typing import Any
 from pydantic import Field, ValidationError
 from pydantic_core import InitErrorDetails
 
-from drivers.section import PORT, SERVER, Listed, Section
+from drivers.section import PORT, SERVER, Listed, Section, is_none
 
 __all__ = ["PORT", "SERVER", "Listed", "Section", "bounded", "is_none", "key", "positive", "section"]
-
-
-def is_none(value: object) -> bool:
-    """For `exclude_if` of a key that came later: the effective config and its fingerprint lack it while it is null."""
-    return value is None
 
 
 def key(default: Any, words: str, *, note: str = "", **more: Any) -> Any:

@@ -54,11 +54,13 @@ class _MountingErrors(InstrumentErrors):
 
 
 class JointEncoder(Section):
-    """The encoder of one joint."""
+    """The encoder of one joint, or of a wheel at its axle."""
 
-    joint: Joint = Field(description="name of the joint")
-    zero_deg: float = bounded(0.0, -360, 360, "reading at angle 0 of the joint")
-    reversed: bool = key(False, "its reading falls where the joint's angle grows")
+    joint: Joint = Field(description="name of the joint or the wheel")
+    zero_deg: float = bounded(
+        0.0, -360, 360, "reading at angle 0 of the joint; of a wheel, where it stands as wheel.grouser_offset_deg says"
+    )
+    reversed: bool = key(False, "its reading falls where the joint's angle grows, or the wheel rolls forward")
     error_deg: float = bounded(0.0, -360, 360, "how much further a simulated encoder reads than zero_deg says")
 
 
@@ -168,7 +170,7 @@ class ImuConfig(_InstrumentConfig):
 
 
 class JointsConfig(_InstrumentConfig):
-    """Encoders of the rover's joints: bogies, rocker, steering, walking."""
+    """Encoders of the rover's joints: bogies, rocker, steering, walking; and of wheels at their axles."""
 
     frozen_readings: int = bounded(
         0,
@@ -181,7 +183,7 @@ class JointsConfig(_InstrumentConfig):
     noise_deg: float = bounded(0.05, 1e-4, 10, "standard deviation of each angle")
     bias_deg: float = bounded(0.0, 0, 20, "of each encoder's zero that calibration leaves")
     encoders: Listed[JointEncoder] = key(
-        (), "one a joint; none: one for each joint that turns, without offset", max_length=64
+        (), "one a joint or wheel; none: one for each joint that turns, without offset", max_length=64
     )
     calibration: JointsSheet | None = key(None, "of `hil calibrate joints`; its numbers win", note=_FILE)
 

@@ -18,6 +18,7 @@ ResidualName = Literal[
     "strain_peak",
     "way_to_impact",
     "wheel_speed",
+    "wheel_turn",
     "speed_lag",
     "current_share",
     "current_sum",

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from drivers.messages import SensorName
-from hil.config.schema.base import Listed, Section, bounded, key
+from drivers.messages import CAMERA_TRIGGER, SensorName
+from hil.config.schema.base import Listed, Section, bounded, is_none, key
 from hil.messages.layout import SENSORS
 
 # Where the sensors of a triangle and in links stand unless the config says so, (across, up) and across [m].
@@ -173,8 +173,8 @@ class DetectorConfig(Section):
     consecutive: int = bounded(3, 1, 1000, "samples in a row over the threshold")
 
 
-class TriggerConfig(Section):
-    """A line that the rig switches on for a camera, a flash or a recorder. `devices.valves.camera_trigger` says where.
+class TriggerLineConfig(Section):
+    """A line that the rig switches on for a camera, a flash or a recorder. `devices.valves.camera_triggers` says where.
 
     It is off in Safe, before arming, and between two runs.
     """
@@ -185,6 +185,14 @@ class TriggerConfig(Section):
         note="armed or impact; a pulse for each frame is not possible, because relays and lines are switched "
         "without a clock of their own: let the camera run freely, or take a pulse generator",
     )
+    for_s: float | None = bounded(
+        None, 0.001, 3600, "it goes off after so long; null: at the end of the run", exclude_if=is_none
+    )
+
+
+class TriggerConfig(TriggerLineConfig):
+    """The line of the camera of this section. `devices.valves.camera_trigger` says where."""
+
     gates: bool = key(False, "the camera gives frames only while the line is on")
 
 
@@ -203,6 +211,26 @@ class CameraConfig(Section):
     width_px: int = bounded(640, 64, 7680, "width of a frame")
     height_px: int = bounded(480, 64, 4320, "height of a frame")
     trigger: TriggerConfig | None = key(None, "its trigger line; null: none is switched")
+    triggers: dict[str, TriggerLineConfig] | None = key(
+        None,
+        "trigger lines of further cameras; null: none is",
+        note="sections by the names of cameras, as overview and close_up",
+        max_length=16,
+        exclude_if=is_none,
+    )
+
+    @field_validator("triggers")
+    @classmethod
+    def _named(cls, value: dict[str, TriggerLineConfig] | None) -> dict[str, TriggerLineConfig] | None:
+        if not all(name.isidentifier() and name.isascii() and len(name) <= 40 for name in value or ()):
+            raise ValueError("names of up to 40 letters, digits and _, the first one no digit")
+        return value
+
+    @property
+    def lines(self) -> dict[str, TriggerLineConfig]:
+        """Each trigger line by the key that says where it is, in a section of `devices.valves`."""
+        named = {f"{CAMERA_TRIGGER}s.{name}": one for name, one in (self.triggers or {}).items()}
+        return {CAMERA_TRIGGER: self.trigger, **named} if self.trigger else named
 
     @property
     def v4l2(self) -> bool:

@@ -273,8 +273,8 @@ def imu_model(imu: ImuConfig | None, gravity: float) -> ImuModel:
 
 
 def joints_model(rig: Rig, joints: JointsConfig | None) -> JointsModel:
-    """The joints' encoders; without any the arrays are empty."""
-    encoders = rig.config.encoders
+    """The joints' encoders, which a reading has first; without any the arrays are empty."""
+    encoders = [one for one in rig.config.encoders if one.joint in rig.layout.turning]
     return JointsModel(
         joint=np.array([rig.layout.turning.index(one.joint) for one in encoders], dtype=np.int64),
         zero=np.radians([one.zero_deg for one in encoders], dtype=np.float64),

@@ -16,6 +16,7 @@ from hil.experiments.base import FinishedRun, Summary
 from hil.experiments.summary import finite
 from hil.experiments.summary_table import SummaryKey, quantity, result_rows, summary_table, verdict_rows
 from hil.recording.content import Recorded, between
+from hil.residuals.evidence import wheel_turn
 from hil.signals.impact import MeasuredImpact, UncertainValue, measure_impact, strain_peak
 from hil.signals.traces import SensorChannels, half_width, span_ns
 from hil.signals.vibration import ShieldResonance
@@ -27,6 +28,8 @@ PEAK_KEYS = tuple(
     f"{kind}{name.removesuffix('_N')}{what}_N" for name in PEAKS for kind in ("", "corrected_") for what in ("", "_u95")
 )
 GROUSER_KEYS = ("grouser_offset_deg", "grouser_pitch_deg")
+# Those of a wheel with an encoder at its axle, and the wheel that hits the instrumented obstacle.
+ENCODED_KEYS, HIT_WHEEL = ("wheel_angle_deg", "grouser_number"), "front_right"
 # The speed of an impact is the twin's mean over this time before it [s].
 SPEED_S = 0.05
 
@@ -75,17 +78,28 @@ def grouser_keys(run: FinishedRun) -> Summary:
     """How the grousers of the starboard front wheel stood at the impact (MacMahon 2016, 6.2.7); None of a smooth wheel.
 
     The offset is alpha of the grouser nearest to the line of contact, positive above it: `wheel.grouser_offset_deg`
-    less the angle through which the wheel has turned since, by its measured speed.
+    less the angle through which the wheel has turned since, by its measured speed; or, where the wheel has an encoder,
+    from the encoder's zero on. Then the angle and that grouser's number are there, too.
     """
     config, ticks, impact_ns = run.config, run.ticks, run.cycle.tick_logger.impact_ns
-    if impact_ns is None or not (grousers := config.wheels["front_right"].grousers):
-        return dict.fromkeys(GROUSER_KEYS)
-    before = ticks[ticks["t_ns"] <= impact_ns]
-    speed = before["wheel_speed_radps"][:, config.layout.wheels.index("front_right")]
-    turned_deg = math.degrees(float(np.trapezoid(np.nan_to_num(speed), 1e-9 * before["t_ns"])))
-    pitch_deg = 360.0 / grousers
-    offset_deg = (config.wheel.grouser_offset_deg - turned_deg + 0.5 * pitch_deg) % pitch_deg - 0.5 * pitch_deg
-    return dict(zip(GROUSER_KEYS, (finite(offset_deg), pitch_deg), strict=True))
+    encoded = HIT_WHEEL in config.layout.joints_channels
+    keys = GROUSER_KEYS + ENCODED_KEYS * encoded
+    if impact_ns is None:
+        return dict.fromkeys(keys)
+    if encoded:
+        place = config.layout.joints_channels.index(HIT_WHEEL)
+        t_s, turned = wheel_turn(ticks, config.encoders[place], place)
+        turned_deg = math.degrees(float(np.interp(1e-9 * impact_ns, t_s, turned))) if len(t_s) else math.nan
+    else:
+        before = ticks[ticks["t_ns"] <= impact_ns]
+        speed = before["wheel_speed_radps"][:, config.layout.wheels.index(HIT_WHEEL)]
+        turned_deg = math.degrees(float(np.trapezoid(np.nan_to_num(speed), 1e-9 * before["t_ns"])))
+    values: list[float | None] = [None, None, finite(turned_deg), None]
+    if (grousers := config.wheels[HIT_WHEEL].grousers) and math.isfinite(turned_deg):
+        pitch_deg, left_deg = 360.0 / grousers, config.wheel.grouser_offset_deg - turned_deg
+        offset_deg = (left_deg + 0.5 * pitch_deg) % pitch_deg - 0.5 * pitch_deg
+        values = [offset_deg, pitch_deg, turned_deg, round((left_deg - offset_deg) / pitch_deg) % grousers]
+    return dict(zip(keys, values, strict=False))
 
 
 def peak_keys(impact: MeasuredImpact | None, corrected_N: Sequence[float]) -> Summary:
@@ -230,6 +244,10 @@ RESULTS = (
         "the impact, positive above it, by `wheel.grouser_offset_deg`; angle between two grousers; null of a smooth "
         "wheel", "grouser offset at the impact", 1, "°", when="grouser_offset_deg"),
     SummaryKey("grouser_pitch_deg", ""),
+    SummaryKey("wheel_angle_deg", "how far that wheel had rolled from the zero of the encoder at its axle, and the "
+        "number of that grouser in the direction in which it rolls, 0 for the one of `wheel.grouser_offset_deg`; only "
+        "with such an encoder (`joints.encoders`)", "wheel angle at the impact", 2, "°", when="wheel_angle_deg"),
+    SummaryKey("grouser_number", ""),
     SummaryKey("contact_duration_s", "from `impact_time_s` until the sum stays under the threshold", "contact duration",
         1, "ms", 1e3, main="contact"),
     SummaryKey("impulse_Ns, impulse_u95_Ns", "of the sum without vibration, from the onset until it was last 5 % of "

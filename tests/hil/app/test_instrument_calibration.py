@@ -11,6 +11,7 @@ from hil.cli import run
 from hil.config import load_config, parse_config
 from hil.config.calibration_sheets import SheetError, update_sheet
 from hil.config.rig import Rig
+from hil.estimation.observer.filter_setup import joints_model
 from hil.recording import read_trial
 from hil.signals.calibration_fits import CalibrationError
 
@@ -186,3 +187,28 @@ def test_a_real_rig_is_not_moved_without_a_terminal_or_yes(capsys, monkeypatch, 
     assert "the rover drives +0.50 m, -0.50 m" in said
     assert "no terminal for the confirmation" in said
     assert not (tmp_path / "run").exists()
+
+
+def test_a_wheel_keeps_its_zero_because_nobody_knows_how_it_stands():
+    config = load_config("sim_impact", ["joints={encoders: [{joint: front_right, zero_deg: 12}, {joint: left_bogie}]}"])
+    t_ns = np.arange(0, 6_000_000_000, 20_000_000)
+    speeds = np.zeros((len(t_ns), len(config.layout.wheels)))
+    noise = np.random.default_rng(1).normal(0.0, np.radians(0.05), (len(t_ns), 2))
+    tick = {
+        "t_ns": t_ns,
+        "joints_t_ns": t_ns,
+        "wheel_speed_radps": speeds,
+        "joints_reading": np.radians([3, 77]) + noise,
+    }
+    result = calibrate_joints(type("Recorded", (), {"tick": tick}), Rig(config))
+    assert list(result.found) == ["left_bogie zero_deg [deg]", "noise_deg [deg]"]
+    assert {one["joint"]: round(one["zero_deg"]) for one in result.sheet["encoders"]} == {
+        "left_bogie": 3,
+        "front_right": 12,
+    }
+
+
+def test_encoders_of_wheels_are_no_source_of_the_observer():
+    config = load_config("sim_impact", ["joints={encoders: [{joint: front_right}, {joint: right_bogie}]}"])
+    assert config.layout.joints_channels == ("right_bogie", "front_right")
+    assert joints_model(Rig(config), config.joints).joint.tolist() == [config.layout.turning.index("right_bogie")]

@@ -68,18 +68,24 @@ def test_on_a_stiff_plate_the_leading_peak_is_within_one_percent_of_the_truth(sc
     assert max(left_in) > 0.05
 
 
-@pytest.mark.parametrize("offset_deg", [-6.0, 0.0, 5.0])
-def test_offset_of_the_grouser_that_hits_is_that_of_the_first_load_point(offset_deg):
+@pytest.mark.parametrize(("offset_deg", "encoded"), [(-6.0, False), (0.0, False), (5.0, False), (5.0, True)])
+def test_offset_of_the_grouser_that_hits_is_that_of_the_first_load_point(offset_deg, encoded):
     """At 90 degrees a tip at alpha above the line of contact hits R sin(alpha) above C."""
+    encoder = "joints={encoders: [{joint: front_right, zero_deg: 40, reversed: true}]}" if encoded else "joints=null"
     config = load_config(
         "sim_impact",
         [
             "telemetry.endpoint=''", "trial.start_distance_m=0.1", "trial.settle_s=1", "record.after_s=1",
             "trial.angle_deg=90", "wheel.grousers=22", f"wheel.grouser_offset_deg={offset_deg}",
-            "plant.spread.start_m=0", "ground.kind=firm",
+            "plant.spread.start_m=0", "ground.kind=firm", encoder,
         ],
     )  # fmt: skip
     result = run(config)
+    if encoded:
+        angle_deg, number = result.summary["wheel_angle_deg"], result.summary["grouser_number"]
+        assert angle_deg == pytest.approx(math.degrees(0.1 / config.wheel_radius_m), abs=6.0)
+        at_deg = result.summary["grouser_offset_deg"] + number * 360.0 / 22.0
+        assert math.remainder(offset_deg - angle_deg - at_deg, 360.0) == pytest.approx(0.0, abs=1e-9)
     found = measure_impact(*result.samples, round(result.summary["impact_time_s"] * 1e9), sensor_channels(config))
     up_m = found.points_m[0, 1] + np.mean([up for _, up in config.daq.places_m])
     offset = result.summary["grouser_offset_deg"]

@@ -31,7 +31,8 @@ def test_the_defaults_of_each_instrument_fit():
         (["motion={direction: [0, 0, 0]}"], "motion.direction", "one of the three numbers is not 0"),
         (["motion={room_m: [[1, 2], [-1, 1], [-1, 1]]}"], "motion.room_m", "x = 0 (motion.point_m)"),
         (["motion={room_m: [[-1, 1], [1, 1], [-1, 1]]}"], "motion.room_m", "a smaller number, then a larger one"),
-        (["joints={encoders: [{joint: nose}]}"], "joints.encoders", "left_bogie, right_bogie, rear_bogie"),
+        (["joints={encoders: [{joint: nose}]}"], "joints.encoders", "rear_bogie; or a wheel: front_left, front_r"),
+        (["joints={encoders: [{joint: front_left}, {joint: front_left}]}"], "joints.encoders", "each joint once"),
         (["joints={encoders: [{joint: left_bogie}, {joint: left_bogie}]}"], "joints.encoders", "each joint once"),
     ],
 )  # fmt: skip

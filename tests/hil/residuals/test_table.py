@@ -8,6 +8,7 @@ import pytest
 
 from hil.config import load_config
 from hil.config.schema.residuals import ResidualName
+from hil.messages.signals import tick_dtype
 from hil.residuals.evidence import RunEvidence, extreme_mean, lag_s
 from hil.residuals.judgement import judge, marks
 from hil.residuals.table import RESIDUALS, measured
@@ -149,3 +150,15 @@ def test_a_run_without_rows_says_nothing(impact):
         "pressure_missing",
         "sample_clock",
     }
+
+
+@pytest.mark.parametrize(("slips", "each_turn"), [(0.0, False), (0.03, True)])
+def test_a_coupling_that_slips_is_shown_by_the_encoder_at_the_axle(slips, each_turn):
+    config = load_config("sim_impact", ["joints={encoders: [{joint: rear_left, reversed: true}, {joint: left_bogie}]}"])
+    ticks = np.zeros(5000, tick_dtype(config.layout))
+    ticks["t_ns"] = np.arange(5000) * 1_000_000
+    ticks["wheel_speed_radps"], ticks["joints_t_ns"] = 0.6, ticks["t_ns"] // 20_000_000 * 20_000_000
+    turned = -0.6 * (1.0 - slips) * 1e-9 * ticks["joints_t_ns"]
+    ticks["joints_reading"][:, 1] = np.remainder(turned, math.tau) if each_turn else turned
+    assert RESIDUALS["wheel_turn"].elements(config.layout) == ("rear_left",)
+    assert RESIDUALS["wheel_turn"].values(RunEvidence(config, ticks, {})) == pytest.approx([-slips], abs=2e-3)

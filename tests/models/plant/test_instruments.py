@@ -84,6 +84,21 @@ def test_joints_are_read_with_their_zero_and_sign(driven):
     assert value == pytest.approx((0.5 - angle,), abs=1e-12)
 
 
+def test_the_turn_of_a_wheel_is_the_integral_of_its_speed_with_its_zero_and_sign():
+    rig = Rig(load_config("sim_impact", ["wheel.grousers=22", "wheel.grouser_offset_deg=3", "ground.kind=firm"]))
+    plant = Plant(rig.simulated, np.random.default_rng(3))
+    encoder = on_rig(plant, "joints", 2, joints=("front_right", "left_bogie"), zero=(0.25, 0.0), sign=(-1.0, 1.0))
+    plant.set_drives((0.9,) * 6, False)
+    turned, before = 0.0, 0.0
+    for tick in range(1, 601):
+        plant.advance(tick * MS)
+        speed = float(plant.wheel_speed[1])
+        turned, before = turned + 0.5e-3 * (before + speed), speed
+    assert turned > 0.2  # one pitch is 0.286 rad
+    seen = 0.25 - reading(encoder, 600 * MS)[0]
+    assert seen == pytest.approx(turned, abs=1e-3)
+
+
 def test_a_unit_at_rest_reads_gravity_upwards_and_no_turn():
     rig = Rig(load_config("sim_slope", ["ground.pitch_deg=12", "imu={}"]))
     plant = Plant(replace(rig.simulated, instruments={}), np.random.default_rng(3))

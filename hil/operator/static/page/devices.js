@@ -9,7 +9,7 @@ import { startPneumatics } from "./pneumatics.js";
 
 const LONGEST_S = 10;
 const FIELDS = ["daq_age_ns", "load_age_ns", "drives_t_ns", "valves_t_ns", "power_t_ns", "valves", "pressure_Pa", "regulator_Pa",
-  "wheel_speed_radps", "set_speed_radps", "current_A", "supply_V", "clamped", "cut", "motion_t_ns", "imu_t_ns", "joints_t_ns", "servos_t_ns"];
+  "wheel_speed_radps", "set_speed_radps", "current_A", "supply_V", "clamped", "cut", "motion_t_ns", "imu_t_ns", "joints_t_ns", "servos_t_ns", "camera_trigger", "camera_triggers", "joints_reading"];
 // By link: the series that tells its age, whether that is a time instead, the limit that is its longest age, and its name in telemetry.
 const LINKS = [
   ["force sensors", "daq_age_ns", false, "daq_age_ms", "daq"], ["wheel drives", "drives_t_ns", true, "drives_age_ms", "drives"],
@@ -19,7 +19,7 @@ const LINKS = [
   ["motion from outside", "motion_t_ns", true, "motion", "motion"], ["inertial unit", "imu_t_ns", true, "imu", "imu"],
   ["joint encoders", "joints_t_ns", true, "joints", "joints"],
 ];
-const VALUES = ["set_speed_radps", "wheel_speed_radps", "current_A", "supply_V", "clamped"];
+const VALUES = ["set_speed_radps", "wheel_speed_radps", "current_A", "supply_V", "clamped", "camera_trigger", "camera_triggers", "joints_reading"];
 
 /** The series that are shown. */
 export const deviceSeries = (config) => [...config.series.map((one) => one.name).filter((name) => FIELDS.includes(name.split("/")[0])), ...jointSeries(config)];
