@@ -5,7 +5,8 @@ driver_type     interface of a driver to the rest of the program
 device_sections, section, checks, calibration   what the makers' sections of a config share
 interfaces, messages, host   device interfaces, samples and commands, and the clock and ports of the computer
 faults          faults injected into a device in this process
-roboclaw, roboteq, modbus, ni, serial           a folder per maker, and what devices on serial ports share
+roboclaw, roboteq, cia402, modbus, ni, serial   a folder per maker or profile, and what devices on serial ports share
+can             frames on a CAN bus behind an adapter
 sim             devices in this process, virtual time, and what devices simulated at the protocol level share
 """
 

@@ -1,10 +1,12 @@
-"""What motor controllers of several makers have in common: their driver types, and what they measure of their power."""
+"""What motor controllers of several makers have in common: driver types, commands, and measurements of their power."""
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pkgutil import resolve_name
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import msgspec
 from typing_extensions import override
@@ -13,11 +15,15 @@ from drivers.checks import load_problems, timeout_problems
 from drivers.device_sections import DeviceSection
 from drivers.driver_type import MotorsType, RigSetup
 from drivers.interfaces import DeviceError
-from drivers.messages import PowerSample
+from drivers.messages import DriveCommand, DriveSample, JointCommand, JointSample, PowerSample
 from drivers.section import Problem
 
 S = TypeVar("S", bound=DeviceSection)
 T = TypeVar("T")
+Command = TypeVar("Command", DriveCommand, JointCommand)
+Sample = TypeVar("Sample", DriveSample, JointSample)
+# A wheel or joint slower than this counts as standing still [rad/s].
+STANDING_RADPS = 0.05
 
 
 def for_each(things: Iterable[T], action: Callable[[T], None]) -> None:
@@ -35,6 +41,63 @@ def raise_all(troubles: Sequence[DeviceError]) -> None:
     """Raise one error, if there are any: of the kind of the first, with the words of all."""
     if troubles:
         raise type(troubles[0])("; ".join(dict.fromkeys(map(str, troubles)))) from troubles[0]
+
+
+def rate_hz(taken_ns: Sequence[int]) -> float:
+    """Rate of samples by when they were taken [ns], oldest first; NaN: fewer than two."""
+    spans = len(taken_ns) - 1
+    return spans * 1e9 / max(taken_ns[-1] - taken_ns[0], 1) if spans > 0 else math.nan
+
+
+class CutFirstMotors(ABC, Generic[Command, Sample]):
+    """Motors that run only after a cut and then a running command; writing and reading touch memory only."""
+
+    def __init__(self) -> None:
+        self._sample: Sample | None = None
+        self._command: Command | None = None
+        self._cut_received = False
+
+    @abstractmethod
+    def _check_command(self, command: Command) -> None:
+        """Raises DeviceError: see `write`."""
+
+    @abstractmethod
+    def _act(self) -> None:
+        """Make a step. Raises DeviceError."""
+
+    def _disarm(self) -> None:
+        """Stop, and ignore running commands until a cut is commanded."""
+        self._cut_received, self._command = False, None
+
+    def write(self, command: Command) -> None:
+        """Accept a command; a running one only after a cut.
+
+        Raises:
+            DeviceError: something beyond the controllers' range, or not what the controllers are set up for.
+        """
+        if not command.cut:
+            if not self._cut_received:
+                return
+            self._check_command(command)
+        self._cut_received = True
+        self._command = command
+
+    def read(self, t_ns: int) -> Sample | None:  # noqa: ARG002
+        """The newest sample, once."""
+        sample, self._sample = self._sample, None
+        return sample
+
+    def step(self) -> None:
+        """Do what is most urgent; a stop comes before all others.
+
+        Raises:
+            DeviceError: from then on the motors are to be stopped until a new command.
+        """
+        try:
+            self._act()
+        except DeviceError:
+            self._disarm()
+            raise
 
 
 class MotorControllersType(MotorsType[S]):

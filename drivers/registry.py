@@ -10,6 +10,7 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
+from drivers.cia402.entry import CIA402
 from drivers.device_sections import DeviceSection, Role
 from drivers.dimetix.entry import DIMETIX
 from drivers.driver_type import DaqType, DriverType, DrivesType, LoadsType, ServosType, ValvesType
@@ -23,7 +24,7 @@ from drivers.roboteq.entry import ROBOTEQ, ROBOTEQ_SERVOS
 from drivers.vectornav.entry import VECTORNAV
 
 BUILT_IN: tuple[DriverType[Any], ...] = (
-    *(ROBOCLAW, ROBOTEQ, MODBUS, NI_VALVES, NI_DAQ, NI_LOADS, MODBUS_LOADS),
+    *(ROBOCLAW, ROBOTEQ, CIA402, MODBUS, NI_VALVES, NI_DAQ, NI_LOADS, MODBUS_LOADS),
     *(DIMETIX, LEICA, NATNET, NI_MOTION, VECTORNAV, MODBUS_JOINTS, NI_JOINTS),
     *(ROBOCLAW_SERVOS, ROBOTEQ_SERVOS),
 )
@@ -94,7 +95,7 @@ def built_in(role: Role) -> tuple[DriverType[Any], ...]:
 
     Example:
         >>> [kind.name for kind in built_in("drives")]
-        ['roboclaw', 'roboteq']
+        ['roboclaw', 'roboteq', 'cia402']
     """
     return tuple(kind for kind in BUILT_IN if kind.role == role)
 

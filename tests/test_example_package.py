@@ -138,7 +138,7 @@ def test_its_cross_check_is_made(installed):
 @pytest.mark.slow
 def test_its_driver_is_among_the_names_that_a_wrong_one_is_answered_with(installed):
     done = installed("-m", "hil.cli", "check", "sim_wire", "--set=devices.drives.driver=vesc", check=False)
-    names = "roboclaw or roboteq or textangles or textcells or textline"
+    names = "roboclaw or roboteq or cia402 or textangles or textcells or textline"
     assert f"devices.drives.driver: found 'vesc'; allowed: {names}" in done.stderr
 
 

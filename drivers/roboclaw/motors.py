@@ -6,21 +6,16 @@ import itertools
 import math
 from abc import ABC, abstractmethod
 from collections import deque
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic
 
 from drivers.host import SLICE_S, Alive, Host
 from drivers.interfaces import ControllerState, DeviceError, Health, LinkLostError, StopFrames
-from drivers.messages import DriveCommand, DriveSample, JointCommand, JointSample
-from drivers.motor_controllers import for_each
+from drivers.motor_controllers import STANDING_RADPS, Command, Sample, for_each
 from drivers.roboclaw.motor_layout import STATUS_HZ, RoboClawMotorLayout
 from drivers.roboclaw.protocol import SLOW, CommandCode
 from drivers.roboclaw.unit import StopSequence, Unit
 from drivers.serial.link import OvertakenError, SerialLink
 
-Command = TypeVar("Command", DriveCommand, JointCommand)
-Sample = TypeVar("Sample", DriveSample, JointSample)
-# A wheel or joint slower than this counts as standing still [rad/s].
-STANDING_RADPS = 0.05
 RATE_OVER = 51  # samples
 
 

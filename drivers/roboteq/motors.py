@@ -11,30 +11,25 @@ asked after the first cut that is commanded, and while one was seen.
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable
-from typing import Generic, TypeVar
+
+from typing_extensions import override
 
 from drivers.host import SLICE_S, Alive, Host
 from drivers.interfaces import ControllerState, DeviceError, Health, StopFrames
-from drivers.messages import DriveCommand, DriveSample, JointCommand, JointSample
-from drivers.motor_controllers import for_each, raise_all
+from drivers.motor_controllers import Command, CutFirstMotors, Sample, for_each, raise_all, rate_hz
 from drivers.roboteq import protocol
 from drivers.roboteq.controller import RELEASE_STOP, RoboteqController, StopState
 from drivers.roboteq.motor_layout import FAULTS, SLOW, STOP, RoboteqMotorLayout
 from drivers.roboteq.protocol import Exchange, FaultFlag
 
-Command = TypeVar("Command", DriveCommand, JointCommand)
-Sample = TypeVar("Sample", DriveSample, JointSample)
-# A wheel or joint slower than this counts as standing still [rad/s].
-STANDING_RADPS = 0.05
 # How often stopped controllers are asked whether an emergency stop that was seen is still pressed [ns].
 PRESSED_EVERY_NS = 200_000_000
 
 
-class RoboteqMotors(ABC, Generic[Command, Sample]):
+class RoboteqMotors(CutFirstMotors[Command, Sample]):
     """A `PolledDevice`: writes and reads touch memory only, each step makes one transaction with every controller.
 
     The motors run only after a cut and then a running command: after opening, after a failure, an emergency stop, and a
@@ -47,6 +42,7 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
     """
 
     def __init__(self, motors: RoboteqMotorLayout, host: Host, alive: Alive) -> None:
+        super().__init__()
         self.motors, self._host, self._alive = motors, host, alive
         self._controllers = [RoboteqController(motors, controller, host, alive) for controller in motors.controllers]
         self._period_ns, self._due_ns = round(1e9 / motors.section.rate_hz), 0
@@ -58,17 +54,11 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
         self._asked_pressed = False
         self._pressed_due_ns = 0
         self._sequence = 0
-        self._sample: Sample | None = None
-        self._command: Command | None = None
-        self._cut_received, self._to_zero = False, True
+        self._to_zero = True
 
     @abstractmethod
     def _set_up(self) -> None:
         """Check that the motors stand, and what else has to be before they may run. Raises DeviceError."""
-
-    @abstractmethod
-    def _check_command(self, command: Command) -> None:
-        """Raises DeviceError: see `write`."""
 
     @abstractmethod
     def _set_points(self, controller: RoboteqController, command: Command) -> Exchange:
@@ -107,15 +97,13 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
     def health(self) -> Health:
         """Returns the state of the links together."""
         each = [one.link.health(one.detail()) for one in self._controllers]
-        spans = len(self._taken_ns) - 1
-        rate_hz = spans * 1e9 / max(self._taken_ns[-1] - self._taken_ns[0], 1) if spans > 0 else math.nan
         return Health(
             self.motors.device,
             all(one.open for one in each),
             sum(one.errors for one in each),
             "; ".join(one.detail for one in each),
             sum(one.retries for one in each),
-            rate_hz,
+            rate_hz(self._taken_ns),
             max(one.age_ms for one in each),
             self._e_stop,
             tuple(report for one in self._controllers for report in one.reports()),
@@ -133,40 +121,13 @@ class RoboteqMotors(ABC, Generic[Command, Sample]):
         baud = motors.section.baud
         return tuple(StopFrames(motors.device, one.port, baud, (frame,)) for one in motors.controllers)
 
-    def write(self, command: Command) -> None:
-        """Accept a command; a running one only after a cut.
-
-        Raises:
-            DeviceError: something beyond the controllers' range, or not what the controllers are set up for.
-        """
-        if not command.cut:
-            if not self._cut_received:
-                return
-            self._check_command(command)
-        self._cut_received = True
-        self._command = command
-
-    def read(self, t_ns: int) -> Sample | None:  # noqa: ARG002
-        """The newest sample, once."""
-        sample, self._sample = self._sample, None
-        return sample
-
-    def step(self) -> None:
-        """Stop, release the stop, set-points, readings, slow state: the first of these that is due.
-
-        Raises:
-            DeviceError: from then on the motors are to be stopped until a new command.
-        """
-        try:
-            self._act()
-        except DeviceError:
-            self._disarm()
-            raise
-
+    @override
     def _disarm(self) -> None:
         """Stop, and ignore running commands until a cut is commanded."""
-        self._cut_received, self._to_zero, self._command = False, True, None
+        super()._disarm()
+        self._to_zero = True
 
+    @override
     def _act(self) -> None:
         now_ns = self._host.now_ns()
         if not self._is_to_stop() and any(controller.silent(now_ns) for controller in self._controllers):

@@ -13,11 +13,11 @@ from drivers.driver_type import RigSetup
 from drivers.host import COMPUTER, Alive, Host
 from drivers.interfaces import DeviceError, ServosDevice
 from drivers.messages import JointCommand, JointSample
-from drivers.motor_controllers import power_sample
+from drivers.motor_controllers import STANDING_RADPS, power_sample
 from drivers.roboteq import protocol
 from drivers.roboteq.controller import RoboteqController
 from drivers.roboteq.motor_layout import RPM, SPEEDS, RoboteqJoints
-from drivers.roboteq.motors import STANDING_RADPS, RoboteqMotors
+from drivers.roboteq.motors import RoboteqMotors
 from drivers.roboteq.protocol import Exchange
 from drivers.roboteq.section import RoboteqServosSection
 

@@ -167,6 +167,9 @@ class ResidentProcess:
         if not (fault := self._latched.clear(number)):
             raise CommandRefusedError(f"fault {number} is not latched")
         self._console.show_latched(self._latched.events)
+        if number == Fault.DEVICE_FAULT and self._resident is not None:  # a device keeps its error until it is opened
+            self._close()
+            self._reopen()
         self._progress(f"fault {fault} cleared by the operator")
 
     def _lead(self, command: Campaign) -> None:

@@ -40,6 +40,9 @@ class Recorder:
     def wake(self, now_ns: int) -> int:
         return self.device.wake(now_ns)
 
+    def __getattr__(self, name: str) -> Any:  # what only some devices have: messages of their own, faults
+        return getattr(self.device, name)
+
 
 class RecordedLine(NamedTuple):
     line: Line

@@ -4,6 +4,8 @@ import math
 
 import pytest
 
+from drivers.cia402.drives import Cia402Drives
+from drivers.cia402.section import Cia402DrivesSection
 from drivers.driver_type import RigSetup
 from drivers.interfaces import ControllerState
 from drivers.roboclaw.drives import RoboClawDrives
@@ -34,17 +36,27 @@ TEQ = RoboteqDrivesSection.model_validate(
         ],
     }
 )
+CAN = Cia402DrivesSection.model_validate(
+    {
+        "driver": "cia402",
+        "port": "/dev/can",
+        "counts_per_turn": 4096.0,
+        "gear_ratio": 100.0,
+        "controllers": [{"node": 1 + i, "wheel": wheel} for i, wheel in enumerate(WHEELS)],
+    }
+)
+EACH = RoboClawDrives(CLAW, RIG), RoboteqDrives(TEQ, RIG), Cia402Drives(CAN, RIG)
 
 
 def test_nothing_is_known_of_a_controller_that_was_not_asked():
-    for drives in (RoboClawDrives(CLAW, RIG), RoboteqDrives(TEQ, RIG)):
+    for drives, controllers in zip(EACH, (3, 3, 6), strict=True):
         states = drives.states()
-        assert len(states) == 3
+        assert len(states) == controllers
         assert not any(state.known for state in states)
-        assert len({state.where for state in states}) == 3
+        assert len({state.where for state in states}) == controllers
 
 
-@pytest.mark.parametrize("drives", [RoboClawDrives(CLAW, RIG), RoboteqDrives(TEQ, RIG)], ids=["roboclaw", "roboteq"])
+@pytest.mark.parametrize("drives", EACH, ids=["roboclaw", "roboteq", "cia402"])
 def test_what_was_not_asked_yet_is_not_told_as_a_number(drives):
     detail = drives.health().detail
     assert "nan" not in detail

@@ -16,9 +16,15 @@ ROBOTEQ = (
     "{port: '', channel_1: rear_left, channel_2: rear_right}]}"
 )
 
+CAN = (
+    "devices.drives={driver: cia402, port: '', counts_per_turn: 4096, gear_ratio: 100, controllers: ["
+    "{node: 1, wheel: front_left}, {node: 2, wheel: front_right}, "
+    "{node: 3, wheel: rear_left}, {node: 4, wheel: rear_right}]}"
+)
+
 
 @pytest.mark.slow
-@pytest.mark.parametrize("devices", [(), (ROBOTEQ,)], ids=["roboclaw", "roboteq"])
+@pytest.mark.parametrize("devices", [(), (ROBOTEQ,), (CAN,)], ids=["roboclaw", "roboteq", "cia402"])
 def test_currents_and_supply_reach_the_loop_several_times_a_second_beside_all_speeds(trial, devices):
     done = trial(None, *SHORT, *WATCHED, *devices, config="sim_juno_wire")
     assert (done.error, done.faults) == (None, [])
@@ -27,12 +33,13 @@ def test_currents_and_supply_reach_the_loop_several_times_a_second_beside_all_sp
     seconds = (rows["t_ns"][-1] - rows["t_ns"][0]) * 1e-9
     assert len(np.unique(rows["power_t_ns"])) > 3.0 * seconds
     assert len(np.unique(rows["drives_t_ns"])) > 45.0 * seconds
-    assert rows["supply_V"].shape[1] == 2
+    supplies = rows["supply_V"].shape[1]
+    assert supplies == (4 if devices == (CAN,) else 2)
     # the motors of the front wheels drive the rear ones by chains
     assert (np.abs(rows["current_A"]).mean(axis=0)[:2] > 1.0).all()
     assert not rows["current_A"][:, 2:].any()
     assert rows["supply_V"].max() < 24.0  # droops under that load
-    assert ticks["supply_V"][-1] == pytest.approx([24.0, 24.0], abs=0.1)  # as it was, with the wheels cut
+    assert ticks["supply_V"][-1] == pytest.approx([24.0] * supplies, abs=0.1)  # as it was, with the wheels cut
     # a power stage warms under its current; a Roboteq is not asked for it
     warm = rows["temperature_degC"]
     assert np.isnan(warm).all() if devices else (warm[-1] > 25.0).all()

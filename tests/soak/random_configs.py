@@ -90,6 +90,7 @@ OTHERS: Mapping[str, tuple[str, ...]] = {
     "mars_dome": (*_REHEARSED, *_IMPACT),
     "sim_capture": ("capture.gap_m=0.05", "capture.latch_s=1", "capture.hold_s=0.2", "capture.timeout_s=3",
                     "capture.control_s=10", "capture.settle_s=0.1"),
+    "sim_cia402_wire": _IMPACT,
     "sim_drop": _CROSSING,
     "sim_flexible_wheel": (_STEPS,),
     "sim_follow": _FOLLOW,

@@ -22,7 +22,7 @@ from hil.app.faults.instrument_cases import MEASURED, endpoints_of, wire_config
 from hil.app.faults.judge import judge, judge_refusal
 from hil.app.faults.lockstep import LockstepRun
 from hil.app.faults.process_cases import UnattendedTrial
-from hil.app.faults.protocol_cases import DRIVES, fault, observed, protocol_config
+from hil.app.faults.protocol_cases import CAN_DRIVES, DRIVES, fault, observed, on_can, protocol_config
 from hil.app.faults.status_cases import OTHER_DRIVES
 from hil.app.faults.virtual_run import temporary_run
 from hil.config import Config, load_config
@@ -132,6 +132,7 @@ def _found() -> Iterator[tuple[Any, ...]]:
     for line, config in ((DRIVES, protocol_config()), ("modbus", protocol_config()), ("roboteq", scripted)):
         yield "another device that streams", line, config, streams, fault(line, "streaming")
     yield "script running", "roboteq", scripted, "", fault("roboteq", "script")
+    yield from _on_can()
     at_power_up = fault("roboteq", "setting", name="BRUN", value=1)
     yield "script at power-up", "roboteq", scripted, "script at power-up (BRUN)", at_power_up
     imu, (line,) = _measured("imu")
@@ -142,6 +143,19 @@ def _found() -> Iterator[tuple[Any, ...]]:
     joints, (line,) = _measured("joints", UNEVEN)
     below = fault(line, "unwrapped", address=1)
     yield "counts below 0", line, joints, "", below
+
+
+def _on_can() -> Iterator[tuple[Any, ...]]:
+    """Of drives on a CAN bus, as `_found`."""
+    first = on_can().model_dump(mode="json")["devices"]["drives"]
+    first["controllers"][0]["identity"] = f"1-402-1-{NEEDED}"
+    marked, config = on_can((f"devices.drives={first}",)), on_can()
+    other, twins = fault(CAN_DRIVES, "identity", value=FOUND), fault(CAN_DRIVES, "twin", node=2)
+    without = fault(CAN_DRIVES, "object", index=0x1016, sub=1)
+    yield "another device", CAN_DRIVES, marked, f"its identity is 1-402-1-{FOUND}", other
+    yield "another device that streams", CAN_DRIVES, config, "check cable", fault(CAN_DRIVES, "streaming")
+    yield "two drives of one node-ID", CAN_DRIVES, config, "2 drives have this node-ID", twins
+    yield "drive without a dead-man", CAN_DRIVES, config, "(0x1016:01) cannot be set", without
 
 
 def _measured(role: str, settings: Sequence[str] = ()) -> tuple[Config, list[str]]:

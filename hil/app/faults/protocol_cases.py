@@ -11,6 +11,7 @@ from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
+from drivers.registry import drives_driver
 from hil.analysis.verify import verify
 from hil.app.faults.case import STOP_MS, VIRTUAL_TIME, Case, InjectionOutcome, expect, within
 from hil.app.faults.judge import OF_THE_LOOP, Observation, judge, latched, lost_ticks, started_again, stopped_ms
@@ -36,6 +37,9 @@ from hil.safety.fault_table import ReactionTimes, bound_ms
 
 # The rig of all these runs, and its trial made short: the wheels run from 0.3 s on and touch at 1.2 s.
 RIG, DRIVES, SERVOS = "sim_wire", "roboclaw", "roboclaw_servos"
+# The same rig with its drives on a CAN bus.
+CAN_RIG, CAN_DRIVES, CAN_PROCESSES = "sim_cia402_wire", "cia402", ("drives process on CAN", "all processes on CAN")
+WORKERS = ("drives", "valves", "daq", "watchdog", "recorder")
 SETTINGS = (
     "telemetry.endpoint=''", "trial.start_distance_m=0.06", "trial.ramp_s=0.1", "trial.settle_s=0.5",
     "record.after_s=0.5", "devices.daq.e_stop=cDAQ1Mod4/port0/line0",
@@ -97,6 +101,11 @@ def protocol_config(settings: Sequence[str] = ()) -> Config:
     return load_config(RIG, [*SETTINGS, *settings])
 
 
+def on_can(settings: Sequence[str] = ()) -> Config:
+    """The same rig with its drives on a CAN bus."""
+    return load_config(CAN_RIG, [*SETTINGS, *settings])
+
+
 def run_case(case: Case) -> InjectionOutcome:
     """Make the run of a case in virtual time, whose `act` is a sequence of `Step`, and judge it."""
     with temporary_run(case) as (run, folder):
@@ -138,7 +147,7 @@ def observed(run: VirtualRun, case: Case, folder: Path, acted_ns: int) -> Observ
 def _seen(run: VirtualRun) -> dict[str, Any]:
     """Starts, stops and time-outs that the controllers of all buses have recorded; those of each bus are its own."""
     seen: dict[str, list[tuple[tuple[str, int], int]]] = {}
-    for bus in {DRIVES, SERVOS} & run.simulated_rig.endpoints.keys():
+    for bus in {DRIVES, SERVOS, CAN_DRIVES} & run.simulated_rig.endpoints.keys():
         for what, found in run.ask("stops", device=bus).items():
             seen.setdefault(what, []).extend(((bus, address), at_ns) for address, at_ns in found)
     return seen
@@ -148,10 +157,13 @@ def protocol_cases() -> Iterator[Case]:
     """Every case of a line, a device or a process, in the states of a trial in which it matters."""
     short, longer, slow = protocol_config(), protocol_config(LONGER), protocol_config(SLOW_RATE)
     others = {"recorder process": longer, "disk": longer, SLOW_LOOP: slow, REGISTER: protocol_config(PRESSURES)}
+    others |= dict.fromkeys((CAN_DRIVES, *CAN_PROCESSES), can := on_can())
     times, devices, daq = ReactionTimes(short), short.devices, short.daq
     assert devices is not None
     assert daq is not None
-    cases = (*_lines(devices, daq.block_ms, times), *_processes(devices, times))
+    assert can.devices is not None
+    on_bus = (*_drives(CAN_DRIVES, can.devices, RUN_UP), *_can(can.devices, ReactionTimes(can)))
+    cases = (*_lines(devices, daq.block_ms, times), *_processes(devices, times), *on_bus)
     for row, kind, device, act, expected, *states in cases:
         steps = act if isinstance(act, tuple) else (act,)
         config = others.get(device, short)
@@ -166,19 +178,8 @@ def _lines(devices: DevicesConfig, block_ms: float, times: ReactionTimes) -> Ite
     Each is the row, kind, device, act, what must come of it, and the states, if they are others than the run-up.
     """
     assert devices.valves is not None
-    lost, damaged, gone, e_stop = Fault.LINK_LOST, Fault.FRAMES_DAMAGED, Fault.SENSOR_DROPOUT, Fault.STOP_BY_OPERATOR
-    silent = expect(lost, detect_ms=LINK_LOST_NS * 1e-6, react_ms=_timeout_ms(devices))
-    back = fault(DRIVES, "reconnect")
-    yield lost, "off", DRIVES, fault(DRIVES, "off"), silent, *EVERY_STATE
-    unplugged = (fault(DRIVES, "disconnect"), wait(0.3), back)
-    yield lost, "unplugged and plugged in", DRIVES, unplugged, silent, *EVERY_STATE
-    yield lost, "intermittent", DRIVES, fault(DRIVES, "intermittent", count=4), silent
-    yield DRIVE_RESUMES, "off and on again", DRIVES, (fault(DRIVES, "off"), wait(0.3), back), silent
-    yield damaged, "garbage", DRIVES, fault(DRIVES, "garbage", count=3, every=3), expect(damaged), *EVERY_STATE
-    yield ANSWER_LATE, "delayed", DRIVES, fault(DRIVES, "delayed", ms=25.0), expect()
-    yield ANSWER_LATE, "duplicate", DRIVES, fault(DRIVES, "duplicate", count=5, every=7), expect()
-    # the late half of an answer may come in the middle of the repeated one: then both are damaged, which is row 14
-    yield ANSWER_LATE, "slow", DRIVES, fault(DRIVES, "slow", ms=25.0), expect(damaged, optional=True)
+    lost, gone, e_stop = Fault.LINK_LOST, Fault.SENSOR_DROPOUT, Fault.STOP_BY_OPERATOR
+    yield from _drives(DRIVES, devices, EVERY_STATE)
     # a valve board is found dead when it is next asked, and then asked once more
     asked_ms = 1e3 / devices.valves.rate_hz + 2.0 * BOARD_ANSWERS_MS + times.tick_ms
     dead = expect(lost, detect_ms=asked_ms, react_ms=asked_ms + STOP_MS, says="Modbus")
@@ -200,6 +201,36 @@ def _lines(devices: DevicesConfig, block_ms: float, times: ReactionTimes) -> Ite
         yield row, kind, device, act, expected, *EVERY_STATE
 
 
+def _drives(line: str, devices: DevicesConfig, states: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Faults of a line of the wheel drives (rows 13 to 16), the worst of them in some states: as `_lines`."""
+    lost, damaged = Fault.LINK_LOST, Fault.FRAMES_DAMAGED
+    silent = expect(lost, detect_ms=LINK_LOST_NS * 1e-6, react_ms=_timeout_ms(devices))
+    back = fault(line, "reconnect")
+    yield lost, "off", line, fault(line, "off"), silent, *states
+    unplugged = (fault(line, "disconnect"), wait(0.3), back)
+    yield lost, "unplugged and plugged in", line, unplugged, silent, *states
+    yield lost, "intermittent", line, fault(line, "intermittent", count=4), silent
+    yield DRIVE_RESUMES, "off and on again", line, (fault(line, "off"), wait(0.3), back), silent
+    yield damaged, "garbage", line, fault(line, "garbage", count=3, every=3), expect(damaged), *states
+    yield ANSWER_LATE, "delayed", line, fault(line, "delayed", ms=25.0), expect()
+    yield ANSWER_LATE, "duplicate", line, fault(line, "duplicate", count=5, every=7), expect()
+    # the late half of an answer may come in the middle of the repeated one: then both are damaged, which is row 14
+    yield ANSWER_LATE, "slow", line, fault(line, "slow", ms=25.0), expect(damaged, optional=True)
+
+
+def _can(devices: DevicesConfig, times: ReactionTimes) -> Iterator[tuple[Any, ...]]:
+    """Faults of drives on a CAN bus, and of the processes that stop them (rows 12, 13, 23, 29): as `_lines`."""
+    lost, own_ms = Fault.LINK_LOST, _timeout_ms(devices)
+    restarted = expect(lost, detect_ms=LINK_LOST_NS * 1e-6, react_ms=own_ms, says="it has started anew")
+    yield lost, "restarted drive", CAN_DRIVES, fault(CAN_DRIVES, "restart", node=3), restarted
+    worker, everything = CAN_PROCESSES
+    detect_ms = WORKER_SILENT_NS * 1e-6 + times.tick_ms
+    expected = expect(Fault.PROCESS_LOST, detect_ms=detect_ms, react_ms=bound_ms(WORKER_LOST, times))
+    yield WORKER_LOST, "killed", worker, send("drives", signal.SIGKILL), expected
+    kill_all = tuple(send(name, signal.SIGKILL) for name in (*WORKERS, "loop"))
+    yield CUT_SHORT, "killed", everything, (*kill_all, wait(0.2)), expect(react_ms=own_ms, ends=True)
+
+
 def _processes(devices: DevicesConfig, times: ReactionTimes) -> Iterator[tuple[Any, ...]]:
     """Processes that are late, stopped or killed (rows 10 to 12, 23, 24, 29, 37, 43): as `_lines`."""
     late, lost, full, slept = Fault.LOOP_LATE, Fault.PROCESS_LOST, Fault.RECORD_RING_FULL, Fault.COMPUTER_SUSPENDED
@@ -219,13 +250,12 @@ def _processes(devices: DevicesConfig, times: ReactionTimes) -> Iterator[tuple[A
     yield acted, f"stopped for {STALLED_S * 1e3:g} ms", SLOW_LOOP, stalled, noticed
     yield lost, "hangs for ever", "loop", (send("loop", signal.SIGSTOP), wait(1.5)), ended
     yield lost, "killed", "loop", send("loop", signal.SIGKILL), ended, *EVERY_STATE
-    workers = ("drives", "valves", "daq", "watchdog", "recorder")
-    kill_all = tuple(send(name, signal.SIGKILL) for name in (*workers, "loop"))
+    kill_all = tuple(send(name, signal.SIGKILL) for name in (*WORKERS, "loop"))
     by_itself = expect(react_ms=_timeout_ms(devices), ends=True)
     # no process is left to wait for
     yield CUT_SHORT, "killed", "all processes", (*kill_all, wait(0.2)), by_itself, *EVERY_STATE
     silent_ns = {"watchdog": WATCHDOG_SILENT_NS, "recorder": RECORDER_SILENT_NS}
-    for name in workers:
+    for name in WORKERS:
         row = lost if name in silent_ns else WORKER_LOST
         detect_ms = silent_ns.get(name, WORKER_SILENT_NS) * 1e-6 + tick_ms
         react_ms = bound_ms(row, times) if row == WORKER_LOST else detect_ms + STOP_MS
@@ -245,6 +275,7 @@ def _stopped(process: str, seconds: float) -> tuple[Step, ...]:
 
 
 def _timeout_ms(devices: DevicesConfig) -> float:
-    """Longest time until a controller that hears nothing has stopped by itself [ms]."""
+    """Longest time until a controller that receives nothing has stopped by itself [ms]."""
     assert devices.drives is not None
-    return float(devices.drives.model_dump()["timeout_ms"]) + WAKE_MS
+    _, timeout_ms = drives_driver(devices.drives).timeout(devices.drives)
+    return timeout_ms + WAKE_MS

@@ -20,7 +20,16 @@ from hil.app.camera.capture import DAMAGED, MONOTONIC, CameraFrame, Capture, cap
 from hil.app.camera.capture import EVENT as SILENT
 from hil.app.faults import joint_cases
 from hil.app.faults.case import LOCKSTEP, VIRTUAL_TIME, Case, ExpectedOutcome, InjectionOutcome, within
-from hil.app.faults.protocol_cases import DRIVES, MOMENTS_S, SERVOS, fault, protocol_config, run_case
+from hil.app.faults.protocol_cases import (
+    CAN_DRIVES,
+    DRIVES,
+    MOMENTS_S,
+    SERVOS,
+    fault,
+    on_can,
+    protocol_config,
+    run_case,
+)
 from hil.app.resident import Resident
 from hil.app.run import open_backend
 from hil.app.run_loop import Signals, run_loop
@@ -66,6 +75,7 @@ def status_cases() -> Iterator[Case]:
     for config, role, device, state, at_s in (
         (protocol_config(), "drives", DRIVES, "run_up", MOMENTS_S["run_up"]),
         (protocol_config((OTHER_DRIVES,)), "drives", "roboteq", "run_up", MOMENTS_S["run_up"]),
+        (on_can(), "drives", CAN_DRIVES, "run_up", MOMENTS_S["run_up"]),
         (load_config(joint_cases.RIG, walking), "servos", SERVOS, joint_cases.STATE, joint_cases.AT_S),
         (load_config(joint_cases.RIG, other), "servos", "roboteq_servos", joint_cases.STATE, joint_cases.AT_S),
     ):

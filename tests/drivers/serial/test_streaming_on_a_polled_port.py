@@ -2,6 +2,8 @@
 
 import pytest
 
+from drivers.cia402.drives import Cia402Drives
+from drivers.cia402.section import Cia402DrivesSection
 from drivers.driver_type import RigSetup
 from drivers.interfaces import DamagedError, LinkLostError
 from drivers.roboclaw.drives import RoboClawDrives
@@ -31,6 +33,16 @@ CLAW = RoboClawDrivesSection.model_validate(
     }
 )
 
+CAN = Cia402DrivesSection.model_validate(
+    {
+        "driver": "cia402",
+        "port": PORT,
+        "counts_per_turn": 4096.0,
+        "gear_ratio": 100.0,
+        "controllers": [{"node": 1, "wheel": "left"}, {"node": 2, "wheel": "right"}],
+    }
+)
+
 
 @pytest.fixture
 def host(streams):
@@ -40,7 +52,7 @@ def host(streams):
     return streams.host
 
 
-@pytest.mark.parametrize(("drives", "section"), [(RoboteqDrives, TEQ), (RoboClawDrives, CLAW)])
+@pytest.mark.parametrize(("drives", "section"), [(RoboteqDrives, TEQ), (RoboClawDrives, CLAW), (Cia402Drives, CAN)])
 def test_opening_ends_and_says_that_this_is_no_device_that_answers(host, drives, section):
     began_ns = host.now_ns()
     with pytest.raises((LinkLostError, DamagedError), match=r"/dev/streams: .*check cable, power, address and baud"):

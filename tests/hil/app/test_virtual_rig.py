@@ -7,11 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from drivers.cia402.state_machine import Cia402State
 from drivers.interfaces import DeviceError
 from hil.analysis.replay import replay
+from hil.app import virtual
 from hil.app.run import run, run_experiment
+from hil.app.virtual import VirtualComputer
 from hil.config import ConfigError, load_config
-from hil.messages.operator_input import Arm, Start, Stop
+from hil.messages.fault import Fault
+from hil.messages.operator_input import Arm, ClearFault, EStop, Start, Stop
 from hil.recording import read_trial
 
 from .conftest import moved, wrong
@@ -80,6 +84,49 @@ def test_an_operator_arms_starts_and_stops_two_runs_on_it(operated):
         folder = rig.folder / f"run_{number}"
         assert wrong(folder) == []
         assert moved(folder)
+
+
+def drives_of(computer):
+    """The simulated drives of a rig."""
+    return computer.rig._serial.lines["cia402"].device.drives.values()
+
+
+def test_a_drive_that_keeps_its_fault_is_reset_when_the_operator_clears_it_and_not_before(operated, monkeypatch):
+    made = []
+    monkeypatch.setattr(virtual, "VirtualComputer", lambda *how: made.append(VirtualComputer(*how)) or made[-1])
+    steps = "drive.steps=[{for_s: 60, speed_mps: 0.03}]"
+    rig = operated("sim_cia402_wire", "clock=lockstep", "experiment=drive", steps)
+    rig.until(state="idle")
+    rig.take_lease()
+
+    def drives():
+        rig.ask(Arm())
+        rig.until(state="armed")
+        rig.ask(Start())
+        rig.until(state="drive")
+        rig.host.sleep(0.5)
+
+    drives()
+    made[-1].rig.ask("inject_fault", device="cia402", kind="status", status="state", value=8, node=3)
+    status = rig.until(state="idle", runs=1)
+    assert [fault["number"] for fault in status["faults"]] == [Fault.DEVICE_FAULT]
+    rig.host.sleep(1.0)
+    assert {drive.state for drive in drives_of(made[-1])} == {Cia402State.SWITCH_ON_DISABLED, Cia402State.FAULT}
+    rig.ask(ClearFault(Fault.DEVICE_FAULT))
+    rig.until(safe=False, faults=[], state="idle")
+    drives()
+    rig.ask(EStop("smoke"))  # whose drives then miss their heartbeat, which is no fault of theirs
+    rig.until(state="idle", runs=2)
+    rig.host.sleep(1.0)
+    rig.ask(ClearFault(Fault.STOP_BY_OPERATOR))
+    rig.until(safe=False, faults=[], state="idle")
+    drives()
+    rig.ask(Stop("enough"))
+    rig.until(state="idle", runs=3)
+    rig.end()
+    assert moved(rig.folder / "run_2")
+    assert moved(rig.folder / "run_3")
+    assert wrong(rig.folder / "run_3") == []
 
 
 def test_the_test_of_the_page_for_a_users_own_ci_passes(tmp_path):

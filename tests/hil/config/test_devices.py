@@ -57,7 +57,8 @@ def test_calibration_files_are_shipped_but_are_no_configs() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["mars_dome", "bumper", "sim_wire", "sim_juno_wire", "sim_normal_force_wire", "sim_walk_wire"]
+    "name",
+    ["mars_dome", "bumper", "sim_wire", "sim_cia402_wire", "sim_juno_wire", "sim_normal_force_wire", "sim_walk_wire"],
 )
 def test_a_rig_with_devices_can_be_run_as_a_model_in_virtual_time(name: str) -> None:
     config = load_config(name, ["rig=simulated", "clock=lockstep"], seed=4)
@@ -142,7 +143,7 @@ def test_the_other_rig_in_the_comments_of_mars_dome_is_a_config_too() -> None:
         (["devices=null"], "devices.daq", "nothing", "or daq: null, if the rig has no data acquisition"),
         (["devices.valves=null"], "devices.valves", "nothing", "or cylinders.joints: [], if the rig has no cylinders"),
         (["cylinders.joints=[]"], "devices.valves", "a section, modbus", "has no cylinders (rover.type, cylinders"),
-        (["devices.drives.driver=vesc"], "devices.drives.driver", "'vesc'", "roboclaw or roboteq"),
+        (["devices.drives.driver=vesc"], "devices.drives.driver", "'vesc'", "roboclaw or roboteq or cia402"),
     ],
 )  # fmt: skip
 @pytest.mark.slow

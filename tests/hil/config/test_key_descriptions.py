@@ -27,15 +27,16 @@ def test_each_section_is_printed_as_yaml_that_can_be_pasted(section):
 
 def test_a_section_inside_another_and_the_sections_of_drivers_are_printed():
     assert yaml.safe_load(section_yaml("trial.hold_line"))["hold_line"]["length_m"] == 0.1
-    assert section_yaml("devices.drives").count("driver: ") == 2
+    assert section_yaml("devices.drives").count("driver: ") == 3
     assert yaml.safe_load(section_yaml("daq.channels"))["channels"][0]["bias_V"] == 0
 
 
 def test_a_key_that_holds_sections_is_printed_with_where_their_keys_are():
     devices, drives = section_yaml("devices").splitlines(), section_yaml("devices.drives").splitlines()
     shown = next(line for line in devices if line.startswith("  drives:"))
-    assert "a section with driver: roboclaw or roboteq or null; its keys: hil configs --keys devices.drives" in shown
-    (controllers, _) = [line for line in drives if line.startswith("  controllers:")]
+    drivers = "cia402 or roboclaw or roboteq"
+    assert f"a section with driver: {drivers} or null; its keys: hil configs --keys devices.drives" in shown
+    (*_, controllers) = [line for line in drives if line.startswith("  controllers:")]
     printed = section_yaml(controllers.partition("hil configs --keys ")[2])
     assert "channel_1: needed" in printed
 

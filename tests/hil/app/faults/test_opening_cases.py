@@ -22,8 +22,9 @@ def test_each_thing_that_is_found_at_opening_is_a_case_in_virtual_and_in_real_ti
     }
     assert found[PROCESSES] == found[VIRTUAL_TIME] | {("second program", "port")}
     assert found[VIRTUAL_TIME] == {
-        ("another device", "roboclaw"),
-        *(("another device that streams", line) for line in ("roboclaw", "modbus", "roboteq")),
+        *(("another device", line) for line in ("roboclaw", "cia402")),
+        *(("another device that streams", line) for line in ("roboclaw", "modbus", "roboteq", "cia402")),
+        *((kind, "cia402") for kind in ("two drives of one node-ID", "drive without a dead-man")),
         ("settings of one byte unanswered", "roboclaw"),
         ("script running", "roboteq"),
         ("script at power-up", "roboteq"),
@@ -57,8 +58,9 @@ def test_a_refusal_in_other_words_or_of_what_can_be_set_back_or_with_a_wheel_dri
 @pytest.mark.parametrize(
     "which",
     [
-        ("another device", "roboclaw"),
-        *(("another device that streams", line) for line in ("roboclaw", "modbus", "roboteq")),
+        *(("another device", line) for line in ("roboclaw", "cia402")),
+        *(("another device that streams", line) for line in ("roboclaw", "modbus", "roboteq", "cia402")),
+        *((kind, "cia402") for kind in ("two drives of one node-ID", "drive without a dead-man")),
         ("settings of one byte unanswered", "roboclaw"),
         ("script running", "roboteq"),
         ("script at power-up", "roboteq"),

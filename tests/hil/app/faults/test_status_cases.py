@@ -19,7 +19,8 @@ def test_each_row_of_each_status_is_a_case():
         for row in status.rows
         if status.simulated and row.reaction in (Reaction.SAFE, Reaction.MARK)
     }
-    roles = {"roboclaw": "drives", "roboteq": "drives", "roboclaw_servos": "servos", "roboteq_servos": "servos"}
+    roles = {"roboclaw": "drives", "roboteq": "drives", "cia402": "drives"}
+    roles |= {"roboclaw_servos": "servos", "roboteq_servos": "servos"}
     assert {(roles[device], kind) for device, kind in CASES if device in roles} >= needed
 
 
@@ -37,7 +38,7 @@ def test_a_camera_whose_frames_are_kept_is_a_wrong_result():
     assert case.result().outcome.wrong == ("20 frames were kept", "the run is not marked")
 
 
-@pytest.mark.ci_cases("roboclaw status: M2 driver fault", "roboteq FF: short circuit")
+@pytest.mark.ci_cases("roboclaw status: M2 driver fault", "roboteq FF: short circuit", "cia402 F: error passive")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "which",
@@ -47,6 +48,11 @@ def test_a_camera_whose_frames_are_kept_is_a_wrong_result():
         ("roboteq", "FF: short circuit"),
         ("roboteq", "FM: amps limit"),
         ("roboteq", "FS: script running"),
+        ("cia402", "state: fault reaction active"),
+        ("cia402", "statusword: all that is ignored"),
+        ("cia402", "error register: temperature"),
+        ("cia402", "error code: DC link voltage"),
+        ("cia402", "F: error passive"),
         ("roboclaw_servos", "status: temperature 2 error"),
         ("roboteq_servos", "FF: MOSFET"),
     ],
