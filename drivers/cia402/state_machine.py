@@ -9,7 +9,7 @@ from enum import IntEnum
 
 
 class Cia402State(IntEnum):
-    """The states, numbered as they are reached."""
+    """The states, numbered as they are reached; UNKNOWN: the bits are those of none, so it may run."""
 
     NOT_READY = 1
     SWITCH_ON_DISABLED = 2
@@ -19,6 +19,7 @@ class Cia402State(IntEnum):
     QUICK_STOP = 6
     FAULT_REACTION = 7
     FAULT = 8
+    UNKNOWN = 9
 
     @property
     def off(self) -> bool:
@@ -32,8 +33,9 @@ class Cia402State(IntEnum):
 
 
 _OFF = (Cia402State.NOT_READY, Cia402State.SWITCH_ON_DISABLED, Cia402State.READY, Cia402State.FAULT)
-# Bits of the statusword that count, and their value.
+# Bits of the statusword that count, and their value; the first stands for all that no state has.
 _BY_BITS = {
+    (0x6F, 0x01): Cia402State.UNKNOWN,
     (0x4F, 0x00): Cia402State.NOT_READY,
     (0x4F, 0x40): Cia402State.SWITCH_ON_DISABLED,
     (0x6F, 0x21): Cia402State.READY,
@@ -56,14 +58,14 @@ _TO_ENABLE = {
 
 
 def state_of(statusword: int) -> Cia402State:
-    """The state that a statusword shows; a combination that no state has counts as not ready.
+    """The state that a statusword shows.
 
     Example:
-        >>> state_of(0x0637).name, state_of(0x0218).name
-        ('ENABLED', 'FAULT')
+        >>> state_of(0x0637).name, state_of(0x0218).name, state_of(0x0001).name
+        ('ENABLED', 'FAULT', 'UNKNOWN')
     """
     found = (state for (bits, value), state in _BY_BITS.items() if statusword & bits == value)
-    return next(found, Cia402State.NOT_READY)
+    return next(found, Cia402State.UNKNOWN)
 
 
 def to_enable(state: Cia402State) -> int:

@@ -31,6 +31,7 @@ STATE = StatusTable(
         StatusRow(Cia402State.QUICK_STOP, "quick stop active", SAFE, _HELD),
         StatusRow(Cia402State.FAULT_REACTION, "fault reaction active", SAFE, _HELD),
         StatusRow(Cia402State.FAULT, "fault", SAFE, "also while it is cut: it stays off until an operator clears it"),
+        StatusRow(Cia402State.UNKNOWN, "no state of CiA 402", SAFE, "whether its motor runs is not known"),
     ),
     codes=True,
 )  # fmt: skip

@@ -22,10 +22,21 @@ STATUSWORDS = {
 }
 
 
+# All of them, bit 5 counted where a state leaves it open.
+PROVEN = {word | open_ for word in (0x00, 0x40, 0x0F, 0x08) for open_ in (0, 0x20)} | {0x21, 0x23, 0x27, 0x07}
+
+
 @pytest.mark.parametrize(("state", "words"), STATUSWORDS.items(), ids=lambda one: getattr(one, "name", ""))
 def test_a_state_is_shown_by_its_bits_whatever_the_others_are(state, words):
     assert [state_of(word) for word in words] == [state] * 2
     assert state_of(state.statusword) is state
+
+
+def test_a_statusword_of_no_state_is_no_proof_that_the_power_stage_is_off():
+    shown = {state_of(word) for word in range(0x80) if not any(word & 0x6F == one & 0x6F for one in PROVEN)}
+    assert shown == {Cia402State.UNKNOWN}
+    assert not Cia402State.UNKNOWN.off
+    assert to_enable(Cia402State.UNKNOWN) == 0
 
 
 def test_a_drive_is_enabled_step_by_step_and_a_fault_is_never_reset_on_this_path():
