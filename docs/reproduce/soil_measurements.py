@@ -43,6 +43,8 @@ _KEYS = {"stiffness": "stiffness", "exponent": "exponent", "cohesion_Pa": "cohes
 _CHRONO = HERE / "chrono_scm.csv"
 # So many wheels, the first, ran on soil whose pressure and shear come from the same bed.
 _OWN = 4
+# Rows of the file that the page leaves out: bulldozing is shown where nothing and where all is fitted.
+_IN_FILE = tuple(f"{kind}, slip sinkage and bulldozing" for kind in ("half fitted", "from the smooth wheel"))
 _BEGIN, _END = "<!-- {} -->", "<!-- end -->"
 
 
@@ -99,7 +101,7 @@ def numbers_of(found: Mapping[str, Sequence[Predicted]]) -> dict[str, Any]:
 
 def tables(numbers: Mapping[str, Any]) -> dict[str, str]:
     """The page's tables by name."""
-    variants = list(dict.fromkeys(variant for each in numbers.values() for variant in each))
+    variants = list(dict.fromkeys(variant for each in numbers.values() for variant in each if variant not in _IN_FILE))
     short = {name: name.replace("_", " ") for name in numbers}
     rows = [f"| model | {' | '.join(short.values())} | mean | first four |", "|---" * (len(numbers) + 3) + "|"]
     found = {quantity: [*rows, *_rows(numbers, variants, quantity)] for quantity in ("pull_N", "sinkage_m")}
