@@ -69,7 +69,7 @@ def plot_over_time(record: OpenRecord, summary: Mapping[str, Any], run: str, for
     asked = "duty" if by_duty else "set_speed_radps"
     lines = over_time(record.tick, fields | {asked: 1.0} | ({"pull_N": 1.0} if layout.load_cell else {}))
     panels = [(field, *_PANELS[field]) for field in _PANELS if field in lines]
-    rows = -(-len(panels) // 2) + bool(layout.instruments)
+    rows = -(-len(panels) // 2) + bool(layout.correcting)
     figure = new_figure(form, (12.0, 3.0 * rows), (73.0 * rows, 45.0 * rows))
     grid = figure.subplots(2 * rows // form.columns, form.columns, sharex=True).reshape(rows, 2)
     drawn = grid.ravel().tolist()[: len(panels)]
@@ -85,16 +85,16 @@ def plot_over_time(record: OpenRecord, summary: Mapping[str, Any], run: str, for
     if (wanted := summary.get(_WANTED)) is not None:
         slip.axhline(wanted, color="black", ls="--", lw=form.line(1.0))
         slip.set_title(f"{slip.get_title(loc='left')}; dashed: wanted", loc="left", fontsize=form.font(10.0))
-    for axes in grid.ravel().tolist()[len(panels) : 2 * (rows - bool(layout.instruments))]:
+    for axes in grid.ravel().tolist()[len(panels) : 2 * (rows - bool(layout.correcting))]:
         axes.set_axis_off()
-    if layout.instruments:
+    if layout.correcting:
         speed_panel(grid[-1, 0], form, record)
         dress_panel(grid[-1, 0], form, "Forward speed", "[mm/s]")
         innovation_panel(grid[-1, 1], form, record)
         dress_panel(grid[-1, 1], form, "Innovation; dotted: bound", "[-]")
         for axes in grid[-1]:
             legend_above(axes, form)
-    for axes in (grid[-1] if layout.instruments else drawn)[-form.columns :]:
+    for axes in (grid[-1] if layout.correcting else drawn)[-form.columns :]:
         axes.tick_params(labelbottom=True)
         axes.set_xlabel("time [s]", fontsize=form.font(9.0))
     mark_phases(drawn, form, record)

@@ -130,7 +130,7 @@ def _sources(run: FinishedRun) -> dict[str, Any]:
             known = np.isfinite(innovation)
             age = (rows["t_ns"][fresh] - read_ns[fresh]) * 1e-9
             sums[role] += innovation[known].sum(), age.sum(), fresh.sum()
-    return {role: _source(counts[role], sums[role], last[role]) for role in INSTRUMENTS if role in counts}
+    return {role: _source(counts[role], sums[role], last[role]) for role in layout.correcting}
 
 
 def _source(counts: NDArray[np.int64], sums: NDArray[np.float64], last: int) -> Summary:

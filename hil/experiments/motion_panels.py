@@ -44,9 +44,9 @@ class _MeasuredDrive(NamedTuple):
 
 
 def instruments_of(record: OpenRecord) -> tuple[str, ...]:
-    """Roles of the instruments of motion that a record has readings of."""
+    """Roles of the instruments of motion whose readings correct the twin in a record."""
     layout = record.meta.get("layout")
-    return Layout.from_json(str(layout)).instruments if layout else ()
+    return Layout.from_json(str(layout)).correcting if layout else ()
 
 
 def measured_motion(record: OpenRecord, rows: NDArray[np.void]) -> _MeasuredDrive | None:
@@ -124,8 +124,8 @@ def innovation_panel(axes: Axes, form: FigureForm, record: OpenRecord, origin_s:
     layout = Layout.from_json(str(record.meta["layout"]))
     rows = record.tick[:]
     axes.set_yscale("log")
-    for place, role in enumerate(layout.instruments):
-        readings = new_readings(rows, role)
+    for role in layout.correcting:
+        place, readings = layout.instruments.index(role), new_readings(rows, role)
         innovation = rows["innovation"][readings.rows, place].astype(float)
         source = rows["source"][readings.rows, place]
         shown, colour = np.isfinite(innovation), COLOURS[place]

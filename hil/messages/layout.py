@@ -143,6 +143,12 @@ class Layout(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         """The instruments of motion that the rig has, in the order of `INSTRUMENTS`."""
         return tuple(role for role in INSTRUMENTS if self.parts(role))
 
+    @cached_property
+    def correcting(self) -> tuple[str, ...]:
+        """Those of them that correct the twin: encoders of wheels alone do not, they check the drives' own."""
+        wheels_only = not {*self.joints_channels} & {*self.turning}
+        return tuple(role for role in self.instruments if role != "joints" or not wheels_only)
+
     def parts(self, role: str) -> tuple[str, ...]:
         """Names of what a device measures or moves: channels of a data acquisition or an instrument; empty: none."""
         return ROLES[role].parts(self)

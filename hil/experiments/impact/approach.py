@@ -201,7 +201,7 @@ def measured_approach(run: FinishedRun) -> Approach | None:
     without = tuple(
         f"{role}: {state.replace('_', ' ')} at the impact"
         for role, state in zip(layout.instruments, states, strict=True)
-        if state not in _CORRECTS
+        if role in layout.correcting and state not in _CORRECTS
     )
     motion = config.motion
     measured = motion is not None and states[layout.instruments.index("motion")] in _CORRECTS

@@ -82,6 +82,10 @@ def test_offset_of_the_grouser_that_hits_is_that_of_the_first_load_point(offset_
     )  # fmt: skip
     result = run(config)
     if encoded:
+        assert (result.summary["estimation"]["sources"], result.summary["judged_without"]) == (
+            {},
+            [],
+        )  # corrects nothing
         angle_deg, number = result.summary["wheel_angle_deg"], result.summary["grouser_number"]
         assert angle_deg == pytest.approx(math.degrees(0.1 / config.wheel_radius_m), abs=6.0)
         at_deg = result.summary["grouser_offset_deg"] + number * 360.0 / 22.0
