@@ -84,6 +84,7 @@ WHEEL = RigidWheel(0.2, 0.1, LOOSE)
 RING = {"bending_stiffness": above(2.0), "hub_stiffness": above(1e4), "mass_per_length": from_0(0.4)}
 DOMED = CrownedWheel(0.2, 0.1, LOOSE, 0.3)
 SOFT = FlexibleWheel(0.2, 0.1, LOOSE, Ring(2.0, 1e4))
+RUTTED = FlexibleWheel(0.2, 0.1, LOOSE, Ring(2.0, 1e4), ruts=True)
 BEKKER, ISHIGAMI = soil.Bekker(0.8, 1e3, 1e6), soil.Ishigami(0.8, 1e3, 1e4, 10.0, 1e3)
 EXPONENT = {"exponent": above(0.8)}
 LAW = {"stiffness": above(1e5), "exponent": above(1.0), "restitution": above(0.5)}
@@ -123,6 +124,9 @@ PUBLIC: dict[str, tuple[Any, dict[str, Good]]] = {
     "CrownedWheel.forces": (DOMED.forces, {**SINKAGE, "slip": free(0.1)}),
     "FlexibleWheel": (lambda **k: FlexibleWheel(soil=LOOSE, ring=SOFT.ring, **k), SIZE),
     "FlexibleWheel.normal_force": (SOFT.normal_force, {**SINKAGE, "share": free(0.1)}),
+    "FlexibleWheel.normal_force_in_rut": (
+        RUTTED.normal_force_in_rut, {**SINKAGE, "deepest": free(0.005), "share": free(0.1)},
+    ),
     "FlexibleWheel.forces": (SOFT.forces, {**SINKAGE, "slip": free(0.1)}),
     "FlexibleWheel.deflection": (SOFT.deflection, {"sinkage": above(0.01), "share": free(0.1)}),
     "FlexibleWheel.stress_forces": (SOFT.stress_forces, {"sinkage": above(0.01), "slip": free(0.1)}),

@@ -1,6 +1,7 @@
 """How a config is found, overridden, seeded and identified."""
 
 import math
+import operator
 import subprocess
 import sys
 from pathlib import Path
@@ -172,9 +173,7 @@ def test_a_config_can_name_every_rover_that_there_is() -> None:
 def test_a_config_takes_each_default_of_a_rover_in_the_units_of_its_key(name: str) -> None:
     rover = load_config("sim_impact", ["experiment=drive", f"rover.type={name}", "rover.added_mass_kg=0"]).rover
     for parameter, one in ROVERS[name].quantities().items():
-        node: Any = {"rover": rover.model_dump()}
-        for step in rover.key_of(parameter).split("."):
-            node = node[step]
+        node: Any = operator.attrgetter(rover.key_of(parameter).removeprefix("rover."))(rover)
         assert node == one.default
         assert getattr(rover.parameters(), parameter) == (
             math.radians(node) if rover.key_of(parameter).endswith("_deg") else node

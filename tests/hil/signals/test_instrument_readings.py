@@ -89,4 +89,16 @@ def test_a_speed_is_the_slope_of_the_places_around_it():
 def test_a_bound_leaves_out_one_good_reading_in_ten_thousand():
     squares = np.random.default_rng(2).chisquare(3, 400_000) / 3
     assert np.mean(squares > innovation_bound(3)) == pytest.approx(1e-4, rel=0.5)
-    assert [independent_values(7, "motion"), independent_values(3, "motion"), independent_values(6, "imu")] == [6, 3, 6]
+
+
+@pytest.mark.parametrize(
+    ("role", "section", "number"),
+    [
+        ("motion", "{measures: pose}", 6),  # a quaternion's four numbers are three turns
+        ("motion", "{measures: position}", 3),
+        ("imu", "{}", 6),
+        ("joints", "{encoders: [{joint: left_bogie}, {joint: rear_bogie}, {joint: front_right}]}", 2),
+    ],
+)
+def test_a_turn_of_a_wheel_is_no_value_that_a_source_has(role, section, number):
+    assert independent_values(load_config("sim_impact", [f"{role}={section}"]).layout, role) == number
