@@ -271,7 +271,7 @@ def test_a_joint_beyond_its_stop_and_one_that_jumps_are_named_and_a_whole_turn_i
 
 def test_a_wheel_may_turn_as_fast_as_its_drive_and_a_joint_may_not():
     settings = "joints={encoders: [{joint: right_bogie}, {joint: front_left}]}", "limits.wheel_speed_radps=9"
-    for turned, found in (((0.0, 0.3), []), ((0.3, 0.0), ["right_bogie"]), ((0.0, 0.6), ["front_left"])):
+    for turned, found in (((0.0, 0.35), []), ((0.3, 0.0), ["right_bogie"]), ((0.0, 0.45), ["front_left"])):
         watched = Watched(*settings, role="joints")
         watched.read(10, 0.0, 0.0)
         assert [one[1].split()[1] for one in watched.read(30, *turned)] == found
