@@ -164,9 +164,14 @@ def next_grouser(
     pitch = 2.0 * np.pi / count
     index = int(np.floor((line - first) / pitch)) + which
     at = first + index * pitch
+    return index & 1, line - at, arm_of(ahead, down, radius, at)
+
+
+@kernel
+def arm_of(ahead: Direction, down: Direction, radius: float, at: float) -> Direction:
+    """From a wheel's centre to its rim or a grouser's tip [m], at an angle from its x axis towards `down` [rad]."""
     c, s = radius * np.cos(at), radius * np.sin(at)
-    arm = c * ahead[0] + s * down[0], c * ahead[1] + s * down[1], c * ahead[2] + s * down[2]
-    return index & 1, line - at, arm
+    return c * ahead[0] + s * down[0], c * ahead[1] + s * down[1], c * ahead[2] + s * down[2]
 
 
 class Grousers(NamedTuple):

@@ -13,7 +13,7 @@ import numpy as np
 from models.checks import refuse
 from models.contact.friction import Bristles, hold_contact
 from models.contact.laws import Law, press
-from models.contact.legs import Grousers
+from models.contact.legs import Grousers, arm_of
 from models.contact.obstacle import ObstacleContact
 from models.contact.wheel_slots import LARGEST, GroundContact
 from models.kernels.compiled import FloatArray, IntArray, kernel
@@ -165,8 +165,7 @@ def _push_tips(
     down, count = cross(turned, ahead), grousers.number[wheel]
     for grouser in range(count):
         at = grousers.first + grouser * 2.0 * np.pi / count
-        c, s = chain.wheel_radius[wheel] * np.cos(at), chain.wheel_radius[wheel] * np.sin(at)
-        arm = (c * ahead[0] + s * down[0], c * ahead[1] + s * down[1], c * ahead[2] + s * down[2])
+        arm = arm_of(ahead, down, chain.wheel_radius[wheel], at)
         touching = 0
         for face in range(hard.profile.length.size):
             x, z = centre[0] + arm[0], centre[2] + arm[2]

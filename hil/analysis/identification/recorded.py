@@ -92,7 +92,7 @@ def soil_section(soil: SoilConfig) -> dict[str, float]:
 def wheel_of(config: Config) -> WheelSize:
     """The wheels of a config. Raises IdentificationError: they are of several sizes."""
     mounts, soil = config.rover_parameters().tree().wheels, config.soil
-    each = zip(mounts, config.wheels.values(), strict=True)
+    pushed = passive_pressure_of(soil, config.ground.gravity_mps2)
     kinds = {
         WheelSize(
             mount.radius,
@@ -101,11 +101,11 @@ def wheel_of(config: Config) -> WheelSize:
             one.variant,
             soil.shear,
             soil.residual,
-            one.thrust_height_m > 0.0,
-            one.rim_share,
-            passive_pressure_of(soil, config.ground.gravity_mps2),
+            grouser_thrust=one.thrust_height_m > 0.0,
+            rim_friction=one.rim_share,
+            bulldozing=pushed,
         )
-        for mount, one in each
+        for mount, one in zip(mounts, config.wheels.values(), strict=True)
     }
     if len(kinds) > 1:
         raise IdentificationError("the rover has wheels of several sizes or models; allowed: wheels of one kind")
